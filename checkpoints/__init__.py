@@ -1,0 +1,1 @@
+"""The machine half: formats, checks, handoffs, tickets, audit and the orchestrators' API."""
