@@ -17,12 +17,8 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except OperationalError as error:
         if settings.DATABASE_SOURCE != "none":
-            sys.exit(
-                f"The database of {settings.DATABASE_SOURCE} does not answer: {error}"
-            )
-        sys.exit(
-            "No database: start `make run` in this folder first, or set DATABASE_URL."
-        )
+            sys.exit(f"The database of {settings.DATABASE_SOURCE} does not answer: {error}")
+        sys.exit("No database: start `make run` in this folder first, or set DATABASE_URL.")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-type JSONValue = (
-    None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]
-)
+type JSONValue = None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]
 type JSONObject = dict[str, JSONValue]
 
 
@@ -179,16 +177,12 @@ class Facts:
     agent_role: str | None = None
     target_role: str | None = None
     task_id: str | None = None
-    task_status: str | None = (
-        None  # folded to the vocabulary of HC-04, else as received
-    )
+    task_status: str | None = None  # folded to the vocabulary of HC-04, else as received
     run_id: str | None = None
     turn_id: str | None = None
     parent_run_id: str | None = None
     delegation_depth: int | None = None
-    risk_level: Risk | None = (
-        None  # the sender's, `normal` and `critical` already mapped
-    )
+    risk_level: Risk | None = None  # the sender's, `normal` and `critical` already mapped
     human_approval_required: bool = False
     handoff_reason: str | None = None
     user_intent: str | None = None
@@ -207,9 +201,7 @@ class Facts:
     constraints: tuple[str, ...] = ()
     pending_decisions: tuple[PendingDecision, ...] = ()
     reconciliation_required: bool = False
-    waits_for_person: bool = (
-        False  # reason `interrupt`: a framework document that is paused for somebody
-    )
+    waits_for_person: bool = False  # reason `interrupt`: a framework document that is paused for somebody
     already_committed: tuple[str, ...] = ()
     needs_reconciliation: tuple[str, ...] = ()
     reported_issues: tuple[ReportedIssue, ...] = ()
@@ -240,12 +232,7 @@ class Submission:
     @property
     def title(self) -> str:
         """One line of the agent's own words: the handoff's reason, else the user's intent, else the task."""
-        return (
-            self.facts.handoff_reason
-            or self.facts.user_intent
-            or self.facts.task_id
-            or self.format
-        )
+        return self.facts.handoff_reason or self.facts.user_intent or self.facts.task_id or self.format
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,14 +296,10 @@ class CheckPolicy:
     risk_default: Risk = Risk.MEDIUM
     risk_rules: tuple[RiskRule, ...] = ()
     approvals: Mapping[Risk, int] = field(
-        default_factory=lambda: MappingProxyType(
-            {Risk.LOW: 1, Risk.MEDIUM: 1, Risk.HIGH: 2}
-        )
+        default_factory=lambda: MappingProxyType({Risk.LOW: 1, Risk.MEDIUM: 1, Risk.HIGH: 2})
     )
     self_approval_of_edits: Mapping[Risk, bool] = field(
-        default_factory=lambda: MappingProxyType(
-            {Risk.LOW: True, Risk.MEDIUM: True, Risk.HIGH: False}
-        )
+        default_factory=lambda: MappingProxyType({Risk.LOW: True, Risk.MEDIUM: True, Risk.HIGH: False})
     )
     checks: Mapping[str, CheckRule] = field(default_factory=_empty)
     opaque: Disposition = Disposition.REVIEW
@@ -334,9 +317,7 @@ class CheckPolicy:
     approval_valid_seconds: int = 900
     approval_reissue_seconds: int = 86_400
     review_deadline_seconds: Mapping[Risk, int] = field(
-        default_factory=lambda: MappingProxyType(
-            {Risk.LOW: 14_400, Risk.MEDIUM: 3600, Risk.HIGH: 900}
-        )
+        default_factory=lambda: MappingProxyType({Risk.LOW: 14_400, Risk.MEDIUM: 3600, Risk.HIGH: 900})
     )
     review_on_expiry: str = "escalate"
     claim_seconds: int = 600
@@ -362,22 +343,12 @@ class CheckContext:
     known_ticket: bool | None = None
     idempotency_key_used_by: str | None = None
     answers: Mapping[str, Answer] = field(default_factory=_empty)
-    equal_posts: int = (
-        0  # earlier handoffs of the same task, pair of roles and content (HC-78)
-    )
-    role_alternations: int = (
-        0  # direction changes of this pair of roles on this task so far (HC-80)
-    )
-    foreign_call_ids: Mapping[str, str] = field(
-        default_factory=_empty
-    )  # call_id -> session that has another result
-    same_source_id_digest: str | None = (
-        None  # content digest under the same (session, run, source id) (EH-01)
-    )
+    equal_posts: int = 0  # earlier handoffs of the same task, pair of roles and content (HC-78)
+    role_alternations: int = 0  # direction changes of this pair of roles on this task so far (HC-80)
+    foreign_call_ids: Mapping[str, str] = field(default_factory=_empty)  # call_id -> session that has another result
+    same_source_id_digest: str | None = None  # content digest under the same (session, run, source id) (EH-01)
     known_runs: Mapping[str, KnownRun] = field(default_factory=_empty)
-    count_tokens: Callable[[str], int] | None = (
-        None  # None: estimated as UTF-8 bytes / 4
-    )
+    count_tokens: Callable[[str], int] | None = None  # None: estimated as UTF-8 bytes / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +364,4 @@ class Judgement:
     document_tokens: int
     context_tokens: int
     families: tuple[str, ...]  # the families that ran to their end
-    not_judged: tuple[
-        str, ...
-    ] = ()  # codes that the shape of the document left unjudged
+    not_judged: tuple[str, ...] = ()  # codes that the shape of the document left unjudged

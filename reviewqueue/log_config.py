@@ -43,9 +43,7 @@ def logging_config(*, level: str, log_format: str) -> dict[str, Any]:
                 ],
             }
         },
-        "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "structured"}
-        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"level": level, "handlers": [], "propagate": True},

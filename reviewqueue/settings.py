@@ -34,17 +34,11 @@ LOG_FORMAT = env.str("LOG_FORMAT", "json", validate=validate.OneOf(["json", "con
 LOGGING = logging_config(level=LOG_LEVEL, log_format=LOG_FORMAT)
 
 # Servers: from the environment, else the embedded ones (see reviewqueue.up), else none.
-DATABASE_ROLE = env.str(
-    "DATABASE_ROLE", "app", validate=validate.OneOf(["app", "owner", "sealer"])
-)
+DATABASE_ROLE = env.str("DATABASE_ROLE", "app", validate=validate.OneOf(["app", "owner", "sealer"]))
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", 0, validate=not_negative)
-DATABASE_STATEMENT_SECONDS = env.int(
-    "DATABASE_STATEMENT_SECONDS", 10, validate=not_negative
-)
+DATABASE_STATEMENT_SECONDS = env.int("DATABASE_STATEMENT_SECONDS", 10, validate=not_negative)
 DATABASE_LOCK_SECONDS = env.int("DATABASE_LOCK_SECONDS", 3, validate=not_negative)
-DATABASE_TRANSACTION_SECONDS = env.int(
-    "DATABASE_TRANSACTION_SECONDS", 60, validate=not_negative
-)
+DATABASE_TRANSACTION_SECONDS = env.int("DATABASE_TRANSACTION_SECONDS", 60, validate=not_negative)
 DATABASE_IDLE_SECONDS = env.int("DATABASE_IDLE_SECONDS", 15, validate=not_negative)
 _servers_file = DATA_DIR / "servers.json"
 
@@ -91,9 +85,7 @@ def database_config(role: str) -> dict[str, Any]:
     }
     options = dict(config.get("OPTIONS") or {})
     given = options.get("options", "")
-    options["options"] = " ".join(
-        [*(f"-c {name}={value}s" for name, value in limits.items()), given]
-    ).strip()
+    options["options"] = " ".join([*(f"-c {name}={value}s" for name, value in limits.items()), given]).strip()
     options.setdefault("connect_timeout", 5)
     options.setdefault("application_name", f"reviewqueue-{role}")
     if DATABASE_POOL_SIZE:
@@ -111,20 +103,14 @@ def database_config(role: str) -> dict[str, Any]:
 
 
 DATABASES = {"default": database_config(DATABASE_ROLE)}
-REDIS_URL = env.str("REDIS_URL", "") or _servers.get(
-    "redis_url", "redis://127.0.0.1:1/0"
-)
+REDIS_URL = env.str("REDIS_URL", "") or _servers.get("redis_url", "redis://127.0.0.1:1/0")
 
 # Secrets
 SECRET_KEY = env.str("SECRET_KEY", "") or _servers.get("secret_key", "")
 SECRET_KEY_IS_RANDOM = not SECRET_KEY
-SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(
-    48
-)  # enough for a command; the web process refuses it
+SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)  # enough for a command; the web process refuses it
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [])
-TICKET_KEY_FILE = Path(
-    env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.json"
-)
+TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.json")
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 
 # Admission (contract §3) and the queue's own bounds. 0 switches a rate or quota off.
@@ -158,13 +144,9 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_NAME = "__Host-session" if _https else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _https else "csrf"
-CSRF_COOKIE_HTTPONLY = (
-    True  # forms and hx-headers carry the token; no script reads the cookie
-)
+CSRF_COOKIE_HTTPONLY = True  # forms and hx-headers carry the token; no script reads the cookie
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
-)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CSP = {
@@ -183,12 +165,8 @@ SECURE_CSP = {
 try:
     env.seal()
 except EnvValidationError as error:
-    _lines = "; ".join(
-        f"{name}: {' '.join(why)}" for name, why in sorted(error.error_messages.items())
-    )
-    raise ImproperlyConfigured(
-        f"Settings cannot be used (docs/settings.md lists them). {_lines}"
-    ) from error
+    _lines = "; ".join(f"{name}: {' '.join(why)}" for name, why in sorted(error.error_messages.items()))
+    raise ImproperlyConfigured(f"Settings cannot be used (docs/settings.md lists them). {_lines}") from error
 
 # Django (every env.… call stands above: sealing reports all wrong values at once)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
@@ -250,9 +228,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {
-        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-    },
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
 AUTH_USER_MODEL = "reviewqueue.User"
@@ -267,9 +243,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {
-        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"
-    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
@@ -300,9 +274,7 @@ SPECTACULAR_SETTINGS = {
 # Celery. Rows in the database say what is due; messages are only doorbells, so none of them needs to survive.
 CELERY_BROKER_URL = REDIS_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = (
-    None  # a broker that is away for long must not end the worker
-)
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a broker that is away for long must not end the worker
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
@@ -328,6 +300,4 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "checkpoints.sweep", "schedule": 1.0, "options": {"expires": 5}}
-}
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "checkpoints.sweep", "schedule": 1.0, "options": {"expires": 5}}}

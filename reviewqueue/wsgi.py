@@ -11,14 +11,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewqueue.settings")
 # Request threads share connections; commands and workers each keep their own (psycopg pools do not survive a fork).
 os.environ.setdefault("DATABASE_POOL_SIZE", "16")
 
-from django.conf import settings  # noqa: E402 - reads the environment set above
+from django.conf import settings
 
-from reviewqueue.processes import die_with_parent  # noqa: E402
+from reviewqueue.processes import die_with_parent
 
 if settings.SECRET_KEY_IS_RANDOM:
-    raise ImproperlyConfigured(
-        "SECRET_KEY is not set: sessions would end with this process. Set SECRET_KEY."
-    )
+    raise ImproperlyConfigured("SECRET_KEY is not set: sessions would end with this process. Set SECRET_KEY.")
 
 die_with_parent()
 application = get_wsgi_application()

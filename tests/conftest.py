@@ -55,20 +55,16 @@ def django_db_setup(server_environment: dict[str, str]) -> Iterator[None]:
     from reviewqueue.celery import app
 
     for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT"):
-        connections.settings["default"][name] = dj_database_url.parse(
-            server_environment["DATABASE_URL"]
-        )[name]
-    settings.REDIS_URL = settings.CELERY_BROKER_URL = app.conf.broker_url = (
-        server_environment["REDIS_URL"]
-    )
+        connections.settings["default"][name] = dj_database_url.parse(server_environment["DATABASE_URL"])[
+            name
+        ]
+    settings.REDIS_URL = settings.CELERY_BROKER_URL = app.conf.broker_url = server_environment["REDIS_URL"]
     yield
     connections.close_all()
 
 
 @pytest.fixture
-def _django_db_helper(
-    django_db_setup: None, django_db_blocker: pytest.FixtureRequest
-) -> Iterator[None]:
+def _django_db_helper(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """Allow the database for one test, without pytest-django's transaction, flush or reset."""
     from django.db import connection
 

@@ -58,9 +58,7 @@ class Servers:
         )
 
     def redis_url(self, number: int) -> str:
-        return embedded.valkey_url(
-            port=self.valkey_port, password=self.valkey_password, number=number
-        )
+        return embedded.valkey_url(port=self.valkey_port, password=self.valkey_password, number=number)
 
     def environment(self, database: str, number: int = 0) -> dict[str, str]:
         """What a process of the product needs to use `database` of this run."""
@@ -74,9 +72,7 @@ class Servers:
 
     def create_database(self, name: str) -> None:
         """A copy of the migrated template."""
-        with psycopg.connect(
-            self.url("superuser", "postgres"), autocommit=True
-        ) as connection:
+        with psycopg.connect(self.url("superuser", "postgres"), autocommit=True) as connection:
             embedded.create_database(connection, name, template=TEMPLATE)
 
 
@@ -111,9 +107,7 @@ def servers_of(folder: Path) -> Servers:
         argv = [sys.executable, "-m", "tests.servers", str(folder)]
         log = folder / "keeper.log"
         with log.open("wb") as output:
-            keeper = subprocess.Popen(
-                argv, stdout=output, stderr=output, cwd=ROOT, start_new_session=True
-            )
+            keeper = subprocess.Popen(argv, stdout=output, stderr=output, cwd=ROOT, start_new_session=True)
         _KEEPERS.append(keeper)
         while keeper.poll() is None:
             if (found := _read_servers(folder)) is not None:
@@ -144,9 +138,7 @@ def keep(folder: Path) -> None:
             fcntl.flock(lifeline, fcntl.LOCK_SH)  # returns when the run is over
     finally:
         for child in reversed(children):
-            child.send_signal(
-                signal.SIGQUIT if child is children[0] else signal.SIGTERM
-            )
+            child.send_signal(signal.SIGQUIT if child is children[0] else signal.SIGTERM)
         for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(10)
@@ -154,9 +146,7 @@ def keep(folder: Path) -> None:
 
 
 def _start(folder: Path, children: list[subprocess.Popen[bytes]]) -> Servers:
-    passwords = {
-        name: secrets.token_urlsafe(18) for name in (*embedded.ROLES, "superuser")
-    }
+    passwords = {name: secrets.token_urlsafe(18) for name in (*embedded.ROLES, "superuser")}
     servers = Servers(
         port=embedded.free_port(),
         passwords=passwords,
@@ -165,26 +155,16 @@ def _start(folder: Path, children: list[subprocess.Popen[bytes]]) -> Servers:
         keeper=os.getpid(),
     )
     log = folder / "servers.log"
-    embedded.initialise_postgres(
-        folder / "pg", password=passwords["superuser"], log=log, durable=False
-    )
-    postgres = embedded.start_postgres(
-        folder / "pg", port=servers.port, log=log, options=FAST
-    )
+    embedded.initialise_postgres(folder / "pg", password=passwords["superuser"], log=log, durable=False)
+    postgres = embedded.start_postgres(folder / "pg", port=servers.port, log=log, options=FAST)
     children.append(postgres)
     children.append(
-        embedded.start_valkey(
-            port=servers.valkey_port, password=servers.valkey_password, log=log
-        )
+        embedded.start_valkey(port=servers.valkey_port, password=servers.valkey_password, log=log)
     )
-    with embedded.connect_when_ready(
-        servers.url("superuser", "postgres"), postgres
-    ) as connection:
+    with embedded.connect_when_ready(servers.url("superuser", "postgres"), postgres) as connection:
         embedded.create_roles_and_database(connection, passwords)
         embedded.create_database(connection, TEMPLATE)
-    environment = (
-        os.environ | servers.environment(TEMPLATE) | {"DATABASE_ROLE": "owner"}
-    )
+    environment = os.environ | servers.environment(TEMPLATE) | {"DATABASE_ROLE": "owner"}
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity=0"],
         cwd=ROOT,

@@ -10,23 +10,17 @@ from django.db import connection
 @pytest.mark.django_db
 def test_tests_connect_as_the_application_role() -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_user, current_setting('statement_timeout'), version()"
-        )
+        cursor.execute("SELECT current_user, current_setting('statement_timeout'), version()")
         user, timeout, version = cursor.fetchone()
     assert (user, timeout) == ("reviewqueue_app", "10s")
     assert version.startswith("PostgreSQL 18")
 
 
-def test_a_write_is_seen_by_another_connection(
-    db: None, server_environment: dict[str, str]
-) -> None:
+def test_a_write_is_seen_by_another_connection(db: None, server_environment: dict[str, str]) -> None:
     from django.contrib.sessions.models import Session
     from django.utils import timezone
 
-    Session.objects.create(
-        session_key="seen-by-another", session_data="", expire_date=timezone.now()
-    )
+    Session.objects.create(session_key="seen-by-another", session_data="", expire_date=timezone.now())
     with psycopg.connect(server_environment["DATABASE_OWNER_URL"]) as owner:
         found = owner.execute(
             "SELECT count(*) FROM django_session WHERE session_key = 'seen-by-another'"

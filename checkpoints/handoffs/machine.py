@@ -35,16 +35,7 @@ class Event(StrEnum):
 
 
 S = State
-_OPEN = (
-    S.RECEIVED,
-    S.REJECTED,
-    S.FLAGGED,
-    S.CLEARED,
-    S.APPROVED,
-    S.DISPATCHED,
-    S.RECOVERABLE,
-    S.ESCALATED,
-)
+_OPEN = (S.RECEIVED, S.REJECTED, S.FLAGGED, S.CLEARED, S.APPROVED, S.DISPATCHED, S.RECOVERABLE, S.ESCALATED)
 
 TABLE: dict[Event, dict[State, State]] = {
     Event.CLEAR: {S.RECEIVED: S.CLEARED},
@@ -60,11 +51,7 @@ TABLE: dict[Event, dict[State, State]] = {
     Event.WITHDRAW: {S.APPROVED: S.FLAGGED},
     Event.EXPIRE_TICKET: {S.APPROVED: S.FLAGGED},
     Event.FAIL_RECHECK: {S.APPROVED: S.FLAGGED},
-    Event.DISPATCH: {
-        S.CLEARED: S.DISPATCHED,
-        S.APPROVED: S.DISPATCHED,
-        S.RECOVERABLE: S.DISPATCHED,
-    },
+    Event.DISPATCH: {S.CLEARED: S.DISPATCHED, S.APPROVED: S.DISPATCHED, S.RECOVERABLE: S.DISPATCHED},
     Event.ACKNOWLEDGE: {
         S.DISPATCHED: S.ACKNOWLEDGED,
         S.RECOVERABLE: S.ACKNOWLEDGED,
@@ -90,11 +77,7 @@ def next_state(state: State, event: Event) -> State:
     following = TABLE[event].get(state)
     if following is None:
         choices = allowed(state)
-        hint = (
-            f"From here it can become {', '.join(choices)}."
-            if choices
-            else "That is its last state."
-        )
+        hint = f"From here it can become {', '.join(choices)}." if choices else "That is its last state."
         raise IllegalTransition(
             f"This handoff is {state.value} and cannot be {event.value.replace('_', ' ')}. {hint}",
             extra={"state": state.value, "allowed": list(choices)},

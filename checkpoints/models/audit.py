@@ -18,25 +18,20 @@ class AuditEntry(AppendOnly):
     actor_id = models.CharField(max_length=200)
     subject_kind = models.CharField(max_length=20)
     subject_id = models.TextField()
-    subject_index = (
-        models.BigIntegerField()
-    )  # position in the subject's chain, from 0; refusals: always 0
+    subject_index = models.BigIntegerField()  # position in the subject's chain, from 0; refusals: always 0
     request_id = models.CharField(max_length=64, null=True)
     trace_id = models.CharField(max_length=64, null=True)
     policy_version = models.IntegerField(null=True)
     previous_digest = models.CharField(max_length=71, null=True)
     text_commitment = models.CharField(max_length=71)
     digest = models.CharField(max_length=71)
-    xid = (
-        models.BigIntegerField()
-    )  # forced by a trigger: the writer's transaction, for the sealer's horizon
+    xid = models.BigIntegerField()  # forced by a trigger: the writer's transaction, for the sealer's horizon
 
     class Meta:
         db_table = "audit_entry"
         constraints = [
             models.UniqueConstraint(
-                fields=["subject_kind", "subject_id", "subject_index"],
-                name="audit_entry_no_fork",
+                fields=["subject_kind", "subject_id", "subject_index"], name="audit_entry_no_fork"
             ),
         ]
         indexes = [
@@ -50,9 +45,7 @@ class AuditEntry(AppendOnly):
 class AuditText(AppendOnly):
     """What may be erased later: label, reason, before, after and the salt of their commitment."""
 
-    entry = models.OneToOneField(
-        AuditEntry, on_delete=models.PROTECT, primary_key=True, related_name="text"
-    )
+    entry = models.OneToOneField(AuditEntry, on_delete=models.PROTECT, primary_key=True, related_name="text")
     salt = models.BinaryField(max_length=32)
     label = models.TextField()
     reason = models.TextField(null=True)

@@ -12,9 +12,7 @@ from checkpoints.models.handoff import Handoff
 
 class CheckRun(AppendOnly):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    handoff = models.ForeignKey(
-        Handoff, on_delete=models.PROTECT, related_name="check_runs"
-    )
+    handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, related_name="check_runs")
     revision = models.PositiveIntegerField()
     attempt = models.PositiveSmallIntegerField()
     policy_version = models.IntegerField()
@@ -33,8 +31,4 @@ class CheckRun(AppendOnly):
 
     class Meta:
         db_table = "check_run"
-        indexes = [
-            models.Index(
-                fields=["handoff", "-revision", "-finished_at"], name="check_run_newest"
-            )
-        ]
+        indexes = [models.Index(fields=["handoff", "-revision", "-finished_at"], name="check_run_newest")]

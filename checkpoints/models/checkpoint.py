@@ -13,9 +13,7 @@ class Checkpoint(AppendOnly):
     """One revision of a handoff's document. Revision 1 is what the sender posted and never changes."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    handoff = models.ForeignKey(
-        Handoff, on_delete=models.PROTECT, related_name="checkpoints"
-    )
+    handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, related_name="checkpoints")
     revision = models.PositiveIntegerField()
     revises = models.PositiveIntegerField(null=True)
     content_digest = models.CharField(max_length=71)
@@ -25,17 +23,13 @@ class Checkpoint(AppendOnly):
     author_id = models.CharField(max_length=200)
     author_label = models.CharField(max_length=200)
     reason = models.TextField(blank=True)
-    patch = models.JSONField(
-        null=True
-    )  # RFC 6902, from the revised document to this one
+    patch = models.JSONField(null=True)  # RFC 6902, from the revised document to this one
     created_at = models.DateTimeField()
 
     class Meta:
         db_table = "checkpoint"
         constraints = [
-            models.UniqueConstraint(
-                fields=["handoff", "revision"], name="checkpoint_one_per_revision"
-            ),
+            models.UniqueConstraint(fields=["handoff", "revision"], name="checkpoint_one_per_revision"),
         ]
 
 
@@ -55,9 +49,7 @@ class Refusal(AppendOnly):
     """Quarantine: a complete body that could not be stored as a checkpoint (contract §2.1)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    orchestrator = models.ForeignKey(
-        "checkpoints.Orchestrator", on_delete=models.PROTECT
-    )
+    orchestrator = models.ForeignKey("checkpoints.Orchestrator", on_delete=models.PROTECT)
     at = models.DateTimeField()
     status = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=80)
@@ -71,18 +63,14 @@ class Refusal(AppendOnly):
     class Meta:
         db_table = "refusal"
         indexes = [
-            models.Index(
-                fields=["orchestrator", "-at", "-id"], name="refusal_newest_first"
-            ),
+            models.Index(fields=["orchestrator", "-at", "-id"], name="refusal_newest_first"),
         ]
 
 
 class RefusalBody(models.Model):
     """The refused bytes: deleted after 30 days, or earlier when newer ones need the room."""
 
-    refusal = models.OneToOneField(
-        Refusal, on_delete=models.PROTECT, primary_key=True, related_name="body"
-    )
+    refusal = models.OneToOneField(Refusal, on_delete=models.PROTECT, primary_key=True, related_name="body")
     content = models.BinaryField()
 
     class Meta:

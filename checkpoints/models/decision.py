@@ -21,16 +21,12 @@ class Action(models.TextChoices):
 
 class Decision(AppendOnly):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    handoff = models.ForeignKey(
-        Handoff, on_delete=models.PROTECT, related_name="decisions"
-    )
+    handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, related_name="decisions")
     round = models.PositiveIntegerField()
     revision = models.PositiveIntegerField()
     content_digest = models.CharField(max_length=71)
     action = models.CharField(max_length=10, choices=Action.choices)
-    actor_kind = models.CharField(
-        max_length=10, default="person"
-    )  # person | system (expiry)
+    actor_kind = models.CharField(max_length=10, default="person")  # person | system (expiry)
     actor_id = models.CharField(max_length=40)
     actor_label = models.CharField(max_length=200)
     role = models.CharField(max_length=20)

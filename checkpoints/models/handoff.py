@@ -21,9 +21,7 @@ class Session(models.Model):
     """The sequence of handoffs of one run of work. Its row lock orders concurrent posts."""
 
     id = models.BigAutoField(primary_key=True)
-    orchestrator = models.ForeignKey(
-        Orchestrator, on_delete=models.PROTECT, related_name="sessions"
-    )
+    orchestrator = models.ForeignKey(Orchestrator, on_delete=models.PROTECT, related_name="sessions")
     session_id = models.TextField()
     last_sequence = models.BigIntegerField(default=0)
     created_at = models.DateTimeField()
@@ -31,9 +29,7 @@ class Session(models.Model):
     class Meta:
         db_table = "session"
         constraints = [
-            models.UniqueConstraint(
-                fields=["orchestrator", "session_id"], name="session_one_per_name"
-            ),
+            models.UniqueConstraint(fields=["orchestrator", "session_id"], name="session_one_per_name"),
         ]
 
 
@@ -74,18 +70,12 @@ class Handoff(models.Model):
     """Current position of one handoff. Only `services.transition` writes `state`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    orchestrator = models.ForeignKey(
-        Orchestrator, on_delete=models.PROTECT, related_name="handoffs"
-    )
-    session = models.ForeignKey(
-        Session, on_delete=models.PROTECT, related_name="handoffs"
-    )
+    orchestrator = models.ForeignKey(Orchestrator, on_delete=models.PROTECT, related_name="handoffs")
+    session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="handoffs")
 
     # Names, from the sender or assigned; never changed.
     checkpoint_id = models.TextField()
-    id_assigned = models.BooleanField(
-        default=False
-    )  # the server made checkpoint_id: body_digest is the key
+    id_assigned = models.BooleanField(default=False)  # the server made checkpoint_id: body_digest is the key
     handoff_sequence = models.BigIntegerField()
     format = models.CharField(max_length=40)
     body_digest = models.CharField(max_length=71)
@@ -110,25 +100,19 @@ class Handoff(models.Model):
 
     # Position.
     state = models.CharField(max_length=20, default=State.RECEIVED.value)
-    version = models.BigIntegerField(
-        default=1
-    )  # grows with every change of the representation
+    version = models.BigIntegerField(default=1)  # grows with every change of the representation
     received_at = models.DateTimeField()
     changed_at = models.DateTimeField()
 
     # Checking: claim and lease of the drain.
     check_attempts = models.PositiveSmallIntegerField(default=0)
     check_lease_until = models.DateTimeField(null=True)
-    check_claimed_by = models.BigIntegerField(
-        null=True
-    )  # advisory lock key of the claiming drain
+    check_claimed_by = models.BigIntegerField(null=True)  # advisory lock key of the claiming drain
 
     # Verdict on the current revision.
     outcome = models.CharField(max_length=10, null=True)
     reasons = ArrayField(models.CharField(max_length=20), default=list)
-    severity = models.PositiveSmallIntegerField(
-        default=0
-    )  # rank of the worst finding; 0 = none
+    severity = models.PositiveSmallIntegerField(default=0)  # rank of the worst finding; 0 = none
     first_finding = models.TextField(blank=True, default="")  # its title, in words
     finding_codes = ArrayField(models.CharField(max_length=10), default=list)
     finding_count = models.PositiveIntegerField(default=0)
@@ -137,9 +121,7 @@ class Handoff(models.Model):
     checked_at = models.DateTimeField(null=True)
 
     # Review.
-    round = models.PositiveIntegerField(
-        default=0
-    )  # grows each time approvals start anew
+    round = models.PositiveIntegerField(default=0)  # grows each time approvals start anew
     flagged_at = models.DateTimeField(null=True)
     review_deadline = models.DateTimeField(null=True)
     approvals_required = models.PositiveSmallIntegerField(default=0)
@@ -149,13 +131,9 @@ class Handoff(models.Model):
     decided_at = models.DateTimeField(null=True)
 
     # Dispatch.
-    max_retries = models.PositiveIntegerField(
-        default=0
-    )  # effective: the smaller of document and policy
+    max_retries = models.PositiveIntegerField(default=0)  # effective: the smaller of document and policy
     last_attempt = models.PositiveIntegerField(default=0)
-    round_attempts = models.PositiveIntegerField(
-        default=0
-    )  # since the last clearance or approval, refused ones not counted
+    round_attempts = models.PositiveIntegerField(default=0)  # since the last clearance or approval, refused ones not counted
     acknowledge_by = models.DateTimeField(null=True)  # of the attempt in flight
     not_before = models.DateTimeField(null=True)
 
@@ -165,24 +143,19 @@ class Handoff(models.Model):
         db_table = "handoff"
         constraints = [
             models.UniqueConstraint(
-                fields=["orchestrator", "checkpoint_id"],
-                name="handoff_one_per_checkpoint_id",
+                fields=["orchestrator", "checkpoint_id"], name="handoff_one_per_checkpoint_id"
             ),
-            models.UniqueConstraint(
-                fields=["session", "handoff_sequence"], name="handoff_one_per_sequence"
-            ),
+            models.UniqueConstraint(fields=["session", "handoff_sequence"], name="handoff_one_per_sequence"),
             models.UniqueConstraint(
                 fields=["session", "body_digest"],
                 condition=Q(id_assigned=True),
                 name="handoff_natural_key",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=[state.value for state in State]),
-                name="handoff_known_state",
+                condition=Q(state__in=[state.value for state in State]), name="handoff_known_state"
             ),
             models.CheckConstraint(
-                condition=~Q(state="approved")
-                | Q(approval_ticket_reference__isnull=False),
+                condition=~Q(state="approved") | Q(approval_ticket_reference__isnull=False),
                 name="handoff_approved_has_ticket",
             ),
             models.CheckConstraint(
@@ -196,58 +169,30 @@ class Handoff(models.Model):
                 condition=Q(state="received"),
                 name="handoff_unjudged",
             ),
-            models.Index(
-                fields=["received_at"],
-                condition=Q(state="received"),
-                name="handoff_due",
-            ),
+            models.Index(fields=["received_at"], condition=Q(state="received"), name="handoff_due"),
             models.Index(
                 fields=["-severity", "review_deadline", "id"],
                 condition=Q(state__in=AWAITING_PERSON),
                 name="handoff_queue",
             ),
             models.Index(
-                fields=["review_deadline"],
-                condition=Q(state__in=AWAITING_PERSON),
-                name="handoff_review_expiry",
+                fields=["review_deadline"], condition=Q(state__in=AWAITING_PERSON), name="handoff_review_expiry"
             ),
+            models.Index(fields=["acknowledge_by"], condition=Q(state="dispatched"), name="handoff_ack_due"),
+            models.Index(fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"),
+            models.Index(fields=["orchestrator", "-received_at", "-id"], name="handoff_newest_first"),
+            models.Index(fields=["orchestrator", "review_deadline", "id"], name="handoff_by_deadline"),
+            models.Index(fields=["orchestrator", "handoff_sequence", "id"], name="handoff_by_sequence"),
+            models.Index(fields=["-received_at", "-id"], name="handoff_all_newest_first"),
             models.Index(
-                fields=["acknowledge_by"],
-                condition=Q(state="dispatched"),
-                name="handoff_ack_due",
-            ),
-            models.Index(
-                fields=["-received_at", "-id"],
-                condition=Q(state="rejected"),
-                name="handoff_rejected",
-            ),
-            models.Index(
-                fields=["orchestrator", "-received_at", "-id"],
-                name="handoff_newest_first",
-            ),
-            models.Index(
-                fields=["orchestrator", "review_deadline", "id"],
-                name="handoff_by_deadline",
-            ),
-            models.Index(
-                fields=["orchestrator", "handoff_sequence", "id"],
-                name="handoff_by_sequence",
-            ),
-            models.Index(
-                fields=["-received_at", "-id"], name="handoff_all_newest_first"
-            ),
-            models.Index(
-                fields=["session", "task_id", "agent_role", "-handoff_sequence"],
-                name="handoff_history",
+                fields=["session", "task_id", "agent_role", "-handoff_sequence"], name="handoff_history"
             ),
             models.Index(
                 fields=["session", "turn_id", "run_id", "-handoff_sequence"],
                 condition=Q(run_id__isnull=False),
                 name="handoff_run_history",
             ),
-            models.Index(
-                fields=["orchestrator", "idempotency_key"], name="handoff_by_key"
-            ),
+            models.Index(fields=["orchestrator", "idempotency_key"], name="handoff_by_key"),
             GinIndex(fields=["finding_codes"], name="handoff_by_finding"),
         ]
 
@@ -260,9 +205,7 @@ class Attempt(models.Model):
     """One try to dispatch. `answer` is what the orchestrator was told, without payload and ticket text."""
 
     id = models.BigAutoField(primary_key=True)
-    handoff = models.ForeignKey(
-        Handoff, on_delete=models.PROTECT, related_name="attempts"
-    )
+    handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, related_name="attempts")
     number = models.PositiveIntegerField()
     revision = models.PositiveIntegerField()
     content_digest = models.CharField(max_length=71)
@@ -278,12 +221,8 @@ class Attempt(models.Model):
     class Meta:
         db_table = "attempt"
         constraints = [
+            models.UniqueConstraint(fields=["handoff", "number"], name="attempt_one_per_number"),
             models.UniqueConstraint(
-                fields=["handoff", "number"], name="attempt_one_per_number"
-            ),
-            models.UniqueConstraint(
-                fields=["handoff"],
-                condition=Q(ended_at__isnull=True),
-                name="attempt_one_in_flight",
+                fields=["handoff"], condition=Q(ended_at__isnull=True), name="attempt_one_in_flight"
             ),
         ]

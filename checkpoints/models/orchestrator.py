@@ -34,9 +34,7 @@ class ApiToken(models.Model):
     """A bearer token, stored as its prefix (to find it) and the SHA-256 of its text (to compare)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    orchestrator = models.ForeignKey(
-        Orchestrator, on_delete=models.PROTECT, related_name="tokens"
-    )
+    orchestrator = models.ForeignKey(Orchestrator, on_delete=models.PROTECT, related_name="tokens")
     label = models.CharField(max_length=200, blank=True)
     prefix = models.CharField(max_length=8, unique=True)
     digest = models.BinaryField(max_length=32)

@@ -15,9 +15,7 @@ class Ticket(models.Model):
     jti = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     reference = models.CharField(max_length=30, unique=True)
     orchestrator = models.ForeignKey(Orchestrator, on_delete=models.PROTECT)
-    handoff = models.ForeignKey(
-        Handoff, on_delete=models.PROTECT, related_name="tickets"
-    )
+    handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, related_name="tickets")
     revision = models.PositiveIntegerField()
     content_digest = models.CharField(max_length=71)
     audience = models.TextField()

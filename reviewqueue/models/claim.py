@@ -8,14 +8,9 @@ from django.db import models
 
 class Claim(models.Model):
     handoff = models.OneToOneField(
-        "checkpoints.Handoff",
-        on_delete=models.CASCADE,
-        primary_key=True,
-        related_name="claim",
+        "checkpoints.Handoff", on_delete=models.CASCADE, primary_key=True, related_name="claim"
     )
-    holder = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="claims"
-    )
+    holder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="claims")
     claimed_at = models.DateTimeField()
     expires_at = models.DateTimeField()
 

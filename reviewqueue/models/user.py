@@ -22,9 +22,7 @@ def new_public_id() -> str:
 class User(AbstractUser):
     """`public_id` is what decisions, tickets and the audit trail name; it outlives renames."""
 
-    public_id = models.CharField(
-        max_length=40, unique=True, default=new_public_id, editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=new_public_id, editable=False)
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.OPERATOR)
 
     class Meta:

