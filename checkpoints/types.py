@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 type JSONValue = None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]
 type JSONObject = dict[str, JSONValue]
+
+
+def rfc3339(at: datetime) -> str:
+    """A time as every answer, digest and signature writes it: UTC, microseconds, Z."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Severity(StrEnum):
@@ -86,6 +91,17 @@ class State(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     ABORTED = "aborted"
     CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, and in which request: the same four facts in every audit entry."""
+
+    kind: str  # orchestrator | person | system
+    id: str  # the orchestrator's name, u_…, or the part of the system
+    label: str
+    request_id: str | None = None
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,32 @@
+"""One noun a module."""
+
+from checkpoints.models.audit import AuditEntry, AuditText
+from checkpoints.models.check_run import CheckRun
+from checkpoints.models.checkpoint import Checkpoint, CheckpointBody, Refusal, RefusalBody
+from checkpoints.models.decision import Action, Decision
+from checkpoints.models.handoff import AWAITING_PERSON, TERMINAL, Attempt, Handoff, Session
+from checkpoints.models.orchestrator import ApiToken, Orchestrator, Scope
+from checkpoints.models.policy import PolicyVersion
+from checkpoints.models.ticket import Ticket
+
+__all__ = [
+    "AWAITING_PERSON",
+    "TERMINAL",
+    "Action",
+    "ApiToken",
+    "Attempt",
+    "AuditEntry",
+    "AuditText",
+    "CheckRun",
+    "Checkpoint",
+    "CheckpointBody",
+    "Decision",
+    "Handoff",
+    "Orchestrator",
+    "PolicyVersion",
+    "Refusal",
+    "RefusalBody",
+    "Scope",
+    "Session",
+    "Ticket",
+]
