@@ -14,7 +14,8 @@ from checkpoints.formats import FORMATS, is_envelope
 from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import sealed
 from checkpoints.models import Action, Decision, Handoff
-from checkpoints.services.revision import current_body, revise
+from checkpoints.services.bodies import current_body
+from checkpoints.services.revision import revise
 from checkpoints.services.transition import announce, lock, move
 from checkpoints.types import Actor, JSONObject, JSONValue, Limits, State
 from reviewqueue.models import User
