@@ -58,7 +58,8 @@ def django_db_setup(server_environment: dict[str, str]) -> Iterator[None]:
         connections.settings["default"][name] = dj_database_url.parse(server_environment["DATABASE_URL"])[
             name
         ]
-    settings.REDIS_URL = settings.CELERY_BROKER_URL = app.conf.broker_url = server_environment["REDIS_URL"]
+    settings.REDIS_URL = settings.CELERY_BROKER_URL = server_environment["REDIS_URL"]
+    app.conf.update(broker_url=settings.CELERY_BROKER_URL)
     yield
     connections.close_all()
 
