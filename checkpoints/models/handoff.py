@@ -9,6 +9,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
+from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
 from checkpoints.models.orchestrator import Orchestrator
 from checkpoints.types import State
@@ -119,6 +120,7 @@ class Handoff(models.Model):
     risk = models.CharField(max_length=10, null=True)
     policy_version = models.IntegerField(null=True)
     checked_at = models.DateTimeField(null=True)
+    likeness = models.CharField(max_length=71, null=True)  # digest of the content without ids and times (HC-78)
 
     # Review.
     round = models.PositiveIntegerField(default=0)  # grows each time approvals start anew
@@ -193,12 +195,15 @@ class Handoff(models.Model):
                 name="handoff_run_history",
             ),
             models.Index(fields=["orchestrator", "idempotency_key"], name="handoff_by_key"),
+            models.Index(
+                fields=["orchestrator", "run_id"], condition=Q(run_id__isnull=False), name="handoff_by_run"
+            ),
             GinIndex(fields=["finding_codes"], name="handoff_by_finding"),
         ]
 
     @property
     def retries_left(self) -> int:
-        return max(0, self.max_retries - max(0, self.round_attempts - 1))
+        return retries_left(max_retries=self.max_retries, attempts=self.round_attempts)
 
 
 class Attempt(models.Model):

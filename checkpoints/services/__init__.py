@@ -1,0 +1,1 @@
+"""The verbs: keyword-only, one transaction each, with the audit entry inside."""

@@ -1,0 +1,196 @@
+"""Writing the audit trail (contract §9). Always inside the transaction of the act it records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from checkpoints.canonical import canonicalize
+from checkpoints.identifiers import uuid7
+from checkpoints.types import Actor, JSONObject, JSONValue, rfc3339
+
+REFUSAL = "refusal"  # sealed only: each refusal is a chain of one
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One act to record. `subject` is (kind, id)."""
+
+    action: str
+    actor: Actor
+    subject: tuple[str, str]
+    at: datetime
+    reason: str | None = None
+    before: JSONValue = None
+    after: JSONValue = None
+    policy_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry with everything that its two table rows need."""
+
+    entry: Entry
+    id: UUID
+    index: int
+    previous_digest: str | None
+    text_commitment: str
+    salt: bytes
+    digest: str
+
+
+def commit_text(*, salt: bytes, label: str, reason: str | None, before: JSONValue, after: JSONValue) -> str:
+    """The salted commitment to the erasable text, as "sha256:…"."""
+    text = canonicalize({"after": after, "before": before, "label": label, "reason": reason})
+    return "sha256:" + hashlib.sha256(salt + text).hexdigest()
+
+
+def entry_digest(members: JSONObject) -> str:
+    """The digest over the canonical object of exactly the members that contract §9 names."""
+    return "sha256:" + hashlib.sha256(canonicalize(members)).hexdigest()
+
+
+def digest_members(
+    *,
+    entry_id: UUID,
+    at: datetime,
+    action: str,
+    actor: tuple[str, str],
+    subject: tuple[str, str],
+    request_id: str | None,
+    trace_id: str | None,
+    policy_version: int | None,
+    previous_digest: str | None,
+    text_commitment: str,
+) -> JSONObject:
+    return {
+        "id": str(entry_id),
+        "at": rfc3339(at),
+        "action": action,
+        "actor": {"kind": actor[0], "id": actor[1]},
+        "subject": {"kind": subject[0], "id": subject[1]},
+        "request_id": request_id,
+        "trace_id": trace_id,
+        "policy_version": policy_version,
+        "previous_digest": previous_digest,
+        "text_commitment": text_commitment,
+    }
+
+
+def build(entry: Entry, *, index: int, previous_digest: str | None) -> Row:
+    """The entry as it will stand at `index` of its subject's chain."""
+    salt = os.urandom(32)
+    actor = entry.actor
+    commitment = commit_text(
+        salt=salt, label=actor.label, reason=entry.reason, before=entry.before, after=entry.after
+    )
+    entry_id = uuid7()
+    members = digest_members(
+        entry_id=entry_id,
+        at=entry.at,
+        action=entry.action,
+        actor=(actor.kind, actor.id),
+        subject=entry.subject,
+        request_id=actor.request_id,
+        trace_id=actor.trace_id,
+        policy_version=entry.policy_version,
+        previous_digest=previous_digest,
+        text_commitment=commitment,
+    )
+    return Row(entry, entry_id, index, previous_digest, commitment, salt, entry_digest(members))
+
+
+def record(entry: Entry) -> None:
+    """Append one entry to its subject's chain."""
+    record_many([entry])
+
+
+def record_many(entries: Sequence[Entry]) -> None:
+    """Append entries, in order, each to its subject's chain.
+
+    Chains are ordered by the lock that the act already holds on its handoff, and by an advisory lock for
+    all other subjects; the unique (subject, index) refuses a fork whatever happens.
+    """
+    if not entries:
+        return
+    with connection.cursor() as cursor:
+        heads = _heads(cursor, {entry.subject for entry in entries})
+        rows = []
+        for entry in entries:
+            index, previous = heads.get(entry.subject, (-1, None))
+            row = build(entry, index=index + 1, previous_digest=previous)
+            heads[entry.subject] = (row.index, row.digest)
+            rows.append(row)
+        cursor.executemany(INSERT, [parameters(row) for row in rows])
+
+
+def _heads(cursor: object, subjects: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str | None]]:
+    ordered = sorted(subjects)
+    for kind, identifier in ordered:
+        if kind not in ("handoff", REFUSAL):
+            cursor.execute(  # type: ignore[attr-defined]
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{kind}:{identifier}"]
+            )
+    cursor.execute(  # type: ignore[attr-defined]
+        """
+        SELECT wanted.kind, wanted.id, head.subject_index, head.digest
+        FROM unnest(%s::text[], %s::text[]) AS wanted (kind, id)
+        CROSS JOIN LATERAL (
+            SELECT subject_index, digest FROM audit_entry
+            WHERE subject_kind = wanted.kind AND subject_id = wanted.id
+            ORDER BY subject_index DESC LIMIT 1
+        ) AS head
+        """,
+        [[kind for kind, _ in ordered], [identifier for _, identifier in ordered]],
+    )
+    return {(kind, key): (index, digest) for kind, key, index, digest in cursor.fetchall()}  # type: ignore[attr-defined]
+
+
+# One statement, two tables: the entry and its erasable text cannot part.
+INSERT = """
+    WITH entry AS (
+        INSERT INTO audit_entry (id, at, action, actor_kind, actor_id, subject_kind, subject_id, subject_index,
+            request_id, trace_id, policy_version, previous_digest, text_commitment, digest)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+        RETURNING id
+    )
+    INSERT INTO audit_text (entry_id, salt, label, reason, before, after)
+    SELECT id, %s, %s, %s, %s::jsonb, %s::jsonb FROM entry
+"""
+
+
+def parameters(row: Row) -> list[object]:
+    """The values of INSERT, in its order."""
+    entry, actor = row.entry, row.entry.actor
+    return [
+        row.id,
+        entry.at,
+        entry.action,
+        actor.kind,
+        actor.id,
+        entry.subject[0],
+        entry.subject[1],
+        row.index,
+        actor.request_id,
+        actor.trace_id,
+        entry.policy_version,
+        row.previous_digest,
+        row.text_commitment,
+        row.digest,
+        row.salt,
+        actor.label,
+        entry.reason,
+        _json(entry.before),
+        _json(entry.after),
+    ]
+
+
+def _json(value: JSONValue) -> str | None:
+    return None if value is None else json.dumps(value)

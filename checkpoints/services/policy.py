@@ -1,0 +1,86 @@
+"""The policy in force, and publishing a new version of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from django.db import connection, transaction
+
+from checkpoints.models import PolicyVersion
+from checkpoints.policies import compile_policy
+from checkpoints.services import audit
+from checkpoints.services.clock import now
+from checkpoints.types import Actor, CheckPolicy, JSONObject
+
+CACHE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePolicy:
+    """Version 0 with no publication is the empty document: all defaults."""
+
+    version: int
+    document: JSONObject
+    compiled: CheckPolicy
+    published_at: datetime | None
+
+
+_cached: tuple[float, ActivePolicy] | None = None
+
+
+def active(*, fresh: bool = False) -> ActivePolicy:
+    """The newest version. Admission may read one that is up to a second old; checks read it `fresh`."""
+    global _cached  # noqa: PLW0603 - CONFIG: one cache per process, replaced whole
+    if not fresh and _cached and time.monotonic() - _cached[0] < CACHE_SECONDS:
+        return _cached[1]
+    newest = PolicyVersion.objects.order_by("-version").values_list("version", flat=True).first() or 0
+    if _cached is None or _cached[1].version != newest:
+        policy = of_version(version=newest)
+    else:
+        policy = _cached[1]
+    _cached = (time.monotonic(), policy)
+    return policy
+
+
+@lru_cache(maxsize=64)
+def of_version(*, version: int) -> ActivePolicy:
+    """One version, compiled. Raises InvalidInput where the stored document cannot be read (SYS-03)."""
+    if version == 0:
+        return ActivePolicy(0, {}, compile_policy({}, version=0), None)
+    row = PolicyVersion.objects.get(version=version)
+    return ActivePolicy(version, row.document, compile_policy(row.document, version=version), row.published_at)
+
+
+def publish(*, document: JSONObject, actor: Actor, author: str | None = None, note: str = "") -> PolicyVersion:
+    """Make `document` the policy from the next check on. Raises InvalidInput with a pointer per fault."""
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('policy', 0))")
+        newest = PolicyVersion.objects.order_by("-version").first()
+        version = newest.version + 1 if newest else 1
+        compile_policy(document, version=version)
+        at = now()
+        row = PolicyVersion.objects.create(
+            version=version,
+            document=document,
+            published_at=at,
+            published_by=actor.id,
+            authored_by=author or actor.id,
+            note=note,
+        )
+        audit.record(
+            audit.Entry(
+                action="policy.published",
+                actor=actor,
+                subject=("policy", "policy"),
+                at=at,
+                reason=note or None,
+                before={"version": newest.version, "document": newest.document} if newest else None,
+                after={"version": version, "document": document},
+                policy_version=version,
+            )
+        )
+    return row

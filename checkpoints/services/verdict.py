@@ -1,0 +1,199 @@
+"""From a document to a verdict, and from a verdict to rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from checkpoints.checks.catalogue import CATALOGUE
+from checkpoints.faults import crash_on
+from checkpoints.handoffs.likeness import likeness
+from checkpoints.handoffs.machine import Event
+from checkpoints.models import CheckRun, Handoff
+from checkpoints.policies import judge
+from checkpoints.services.clock import now
+from checkpoints.services.policy import ActivePolicy
+from checkpoints.services.review_round import begin
+from checkpoints.services.transition import Move, move_many
+from checkpoints.types import (
+    Actor,
+    CheckContext,
+    CheckPolicy,
+    Finding,
+    JSONObject,
+    Judgement,
+    Outcome,
+    Reason,
+    Risk,
+    Submission,
+)
+
+log = structlog.get_logger("checkpoints.verdict")
+
+CHECKER = Actor(kind="system", id="system:checks", label="Checks")
+EVENTS = {Outcome.CLEARED: Event.CLEAR, Outcome.FLAGGED: Event.FLAG, Outcome.REJECTED: Event.REJECT}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict on its way to the database, fenced by the attempt that made it."""
+
+    handoff_id: UUID
+    attempt: int
+    revision: int
+    judgement: Judgement
+    policy_version: int
+    policy: CheckPolicy
+    started_at: datetime
+    check_ms: float
+    likeness: str | None = None
+
+
+def judge_row(
+    handoff: Handoff,
+    attempt: int,
+    submission: Submission,
+    context: CheckContext,
+    policy: ActivePolicy | None,
+) -> Judged:
+    """Judge one revision's bytes. Whatever goes wrong becomes a flagged verdict, never a cleared one."""
+    crash_on(handoff.checkpoint_id)
+    started = time.monotonic()
+    try:
+        judgement = (
+            judge(submission, context)
+            if policy
+            else failure("SYS-03", "The policy in force cannot be read, so nothing was judged.")
+        )
+    except Exception:
+        log.exception("checks.crashed", handoff_id=str(handoff.pk))
+        judgement = failure("SYS-01", "The document could not be judged: the check run itself crashed.")
+    return Judged(
+        handoff_id=handoff.pk,
+        attempt=attempt,
+        revision=handoff.revision,
+        judgement=judgement,
+        policy_version=policy.version if policy else 0,
+        policy=context.policy,
+        started_at=context.received_at,
+        check_ms=round((time.monotonic() - started) * 1000, 2),
+        likeness=likeness(submission),
+    )
+
+
+def exhausted(handoff: Handoff, policy: ActivePolicy | None) -> Judged:
+    """The verdict on a document whose three check runs died."""
+    return Judged(
+        handoff_id=handoff.pk,
+        attempt=handoff.check_attempts,
+        revision=handoff.revision,
+        judgement=failure(
+            "SYS-02", f"{handoff.check_attempts} check runs died or ran out of time on this document."
+        ),
+        policy_version=policy.version if policy else 0,
+        policy=policy.compiled if policy else CheckPolicy(),
+        started_at=handoff.received_at,
+        check_ms=0.0,
+    )
+
+
+def failure(code: str, message: str) -> Judgement:
+    """A flagged judgement of an incomplete run."""
+    entry = CATALOGUE[code]
+    finding = Finding(code, entry.name, entry.severity, entry.disposition, "", message)
+    return Judgement(
+        outcome=Outcome.FLAGGED,
+        reasons=(Reason.CHECK_FAILURE,),
+        findings=(finding,),
+        risk=Risk.HIGH,
+        approvals_required=2,
+        complete=False,
+        document_tokens=0,
+        context_tokens=0,
+        families=(),
+    )
+
+
+def finding_json(finding: Finding) -> JSONObject:
+    """A finding as the API shows it."""
+    return {key: getattr(value, "value", value) for key, value in asdict(finding).items()}
+
+
+def write_verdicts(judged: Sequence[Judged], locked: Mapping[UUID, Handoff]) -> None:
+    """Check runs, states and audit entries of a batch, inside the caller's transaction."""
+    at = now()
+    CheckRun.objects.bulk_create([check_run(item, at) for item in judged])
+    moves = []
+    for item in judged:
+        handoff = locked[item.handoff_id]
+        apply_verdict(handoff, item, at)
+        moves.append(
+            Move(
+                handoff,
+                EVENTS[item.judgement.outcome],
+                CHECKER,
+                at,
+                detail={
+                    "reasons": [reason.value for reason in item.judgement.reasons],
+                    "findings": [finding.code for finding in item.judgement.findings],
+                },
+            )
+        )
+    move_many(moves)
+
+
+def check_run(item: Judged, at: datetime) -> CheckRun:
+    judgement = item.judgement
+    return CheckRun(
+        handoff_id=item.handoff_id,
+        revision=item.revision,
+        attempt=item.attempt,
+        policy_version=item.policy_version,
+        started_at=item.started_at,
+        finished_at=at,
+        outcome=judgement.outcome.value,
+        reasons=[reason.value for reason in judgement.reasons],
+        complete=judgement.complete,
+        families=list(judgement.families),
+        not_judged=list(judgement.not_judged),
+        findings=[finding_json(finding) for finding in judgement.findings],
+        risk=judgement.risk.value,
+        approvals_required=judgement.approvals_required,
+        document_tokens=judgement.document_tokens,
+        context_tokens=judgement.context_tokens,
+    )
+
+
+def apply_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
+    """Copy what queue and lists need onto the row; the run keeps the whole."""
+    judgement, policy = item.judgement, item.policy
+    handoff.check_lease_until = None
+    handoff.check_claimed_by = None
+    handoff.outcome = judgement.outcome.value
+    handoff.reasons = [reason.value for reason in judgement.reasons]
+    handoff.severity = max((finding.severity.rank for finding in judgement.findings), default=0)
+    handoff.first_finding = title_of(judgement.findings[0]) if judgement.findings else ""
+    handoff.finding_codes = sorted({finding.code for finding in judgement.findings})
+    handoff.finding_count = len(judgement.findings)
+    handoff.risk = judgement.risk.value
+    handoff.policy_version = item.policy_version
+    handoff.checked_at = at
+    handoff.likeness = item.likeness
+    handoff.max_retries = min(handoff.max_retries, policy.max_retries)
+    handoff.round_attempts = 0
+    if judgement.outcome is Outcome.FLAGGED:
+        begin(handoff=handoff, policy=policy, at=at)
+        handoff.approvals_required = judgement.approvals_required
+    else:
+        handoff.approvals_required = 0
+
+
+def title_of(finding: Finding) -> str:
+    """The finding in a few words, for a list."""
+    entry = CATALOGUE.get(finding.code)
+    return finding.message if entry is None or finding.code == "REP" else entry.title

@@ -1,0 +1,33 @@
+"""The Celery application. Its settings are the `CELERY_…` names of `reviewqueue.settings`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging, worker_process_init
+
+from reviewqueue.processes import die_with_parent
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewqueue.settings")
+
+app = Celery("reviewqueue")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def keep_our_logging(**_: Any) -> None:
+    """Celery replaces the logging configuration unless somebody answers this signal."""
+    import logging.config
+
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@worker_process_init.connect
+def end_with_the_worker(**_: Any) -> None:
+    """A pool process that is busy when its worker is killed must not finish alone."""
+    die_with_parent()

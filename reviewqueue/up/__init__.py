@@ -1,0 +1,1 @@
+"""The supervisor behind `make run`: `python -m reviewqueue.up`."""
