@@ -1,0 +1,177 @@
+"""The judge: hits become findings, findings and facts become an outcome with its reasons (contract §2.3-2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from checkpoints.checks import runner
+from checkpoints.checks.catalogue import CATALOGUE
+from checkpoints.checks.risk import effective_risk
+from checkpoints.checks.secrets import mask, masked
+from checkpoints.checks.shape import open_blocking
+from checkpoints.checks.silence import ruling
+from checkpoints.checks.tokens import counted
+from checkpoints.formats import FORMATS
+from checkpoints.types import (
+    CheckContext,
+    CheckPolicy,
+    Disposition,
+    Finding,
+    Hit,
+    Judgement,
+    Origin,
+    Outcome,
+    Reason,
+    Risk,
+    Submission,
+)
+
+UNKNOWN_RULE = "SYS-03"
+REPORTED = "REP"
+
+
+def judge(submission: Submission, context: CheckContext) -> Judgement:
+    """What one run of the catalogue over one revision says. Never raises for what a document holds."""
+    run = runner.run(submission, context)
+    hits = [*run.hits, *_unknown_codes(context.policy), *_not_interpreted(submission)]
+    failed = bool(run.failures) or any(hit.code not in CATALOGUE for hit in hits)
+    failed = failed or any(code not in CATALOGUE for code in context.policy.checks)
+    return _judgement(submission, context, hits, run, failed=failed)
+
+
+def judge_without_run(submission: Submission, context: CheckContext, hit: Hit) -> Judgement:
+    """The flagged judgement of a run that never returned (SYS-02) or of a policy nobody can read (SYS-03)."""
+    none = runner.Run((), (), (), ())
+    return _judgement(submission, context, [hit], none, failed=True)
+
+
+def did_not_finish(attempts: int) -> Hit:
+    """SYS-02, for the sweep that gives up on a run."""
+    return Hit(
+        "SYS-02",
+        "",
+        f"The checks were started {attempts} times and never finished. A person must read this document; tell the "
+        "platform team its checkpoint id.",
+        actual=attempts,
+    )
+
+
+def unreadable_policy(version: int, detail: str) -> Hit:
+    """SYS-03, for a stored policy that does not compile."""
+    return Hit(
+        UNKNOWN_RULE,
+        "",
+        f"Policy version {version} cannot be read ({detail}). Nothing was checked against it: a person must read "
+        "this document, and a manager must publish a policy that can be read.",
+        actual=version,
+    )
+
+
+def _judgement(
+    submission: Submission, context: CheckContext, hits: Iterable[Hit], run: runner.Run, *, failed: bool
+) -> Judgement:
+    policy = context.policy
+    findings = tuple(
+        sorted(
+            (
+                finding
+                for finding in (_finding(hit, submission, policy) for hit in hits)
+                if finding.disposition is not Disposition.IGNORE
+            ),
+            key=lambda finding: (-finding.severity.rank, finding.code, finding.pointer, finding.message),
+        )
+    )
+    risk = effective_risk(submission, policy, {finding.code for finding in findings})
+    reasons = tuple(_reasons(submission, context, findings, risk, failed=failed))
+    outcome = _outcome(findings, reasons)
+    tokens = counted(submission, context)
+    return Judgement(
+        outcome=outcome,
+        reasons=reasons,
+        findings=findings,
+        risk=risk,
+        approvals_required=policy.approvals[risk] if outcome is Outcome.FLAGGED else 0,
+        complete=not failed,
+        document_tokens=tokens.document,
+        context_tokens=tokens.context,
+        families=run.families,
+        not_judged=run.not_judged,
+    )
+
+
+def _outcome(findings: tuple[Finding, ...], reasons: tuple[Reason, ...]) -> Outcome:
+    if any(finding.disposition is Disposition.REJECT for finding in findings):
+        return Outcome.REJECTED
+    return Outcome.FLAGGED if reasons else Outcome.CLEARED
+
+
+def _reasons(
+    submission: Submission,
+    context: CheckContext,
+    findings: tuple[Finding, ...],
+    risk: Risk,
+    *,
+    failed: bool,
+) -> Iterator[Reason]:
+    stopping = [
+        finding for finding in findings if finding.disposition in (Disposition.REVIEW, Disposition.REJECT)
+    ]
+    facts = submission.facts
+    holds = {
+        Reason.FINDINGS: any(finding.origin is Origin.OURS for finding in stopping),
+        Reason.RISK: risk is Risk.HIGH,
+        Reason.SENDER: facts.human_approval_required,
+        Reason.AWAITING_APPROVAL: facts.task_status == "awaiting_approval",
+        Reason.BLOCKING_DECISION: bool(open_blocking(submission, context.answers)),
+        Reason.RECONCILIATION: facts.reconciliation_required,
+        Reason.INTERRUPT: facts.waits_for_person,
+        Reason.REPORTED: any(finding.origin is Origin.REPORTED for finding in stopping),
+        Reason.CHECK_FAILURE: failed,
+    }
+    return (reason for reason in Reason if holds[reason])
+
+
+def _finding(hit: Hit, submission: Submission, policy: CheckPolicy) -> Finding:
+    if hit.code not in CATALOGUE:
+        hit = _unknown_code(hit.code)
+    severity, disposition = ruling(hit, policy)
+    if hit.code == UNKNOWN_RULE and hit.actual == submission.format:
+        disposition = policy.opaque
+    return Finding(
+        code=hit.code,
+        name=CATALOGUE[hit.code].name,
+        severity=severity,
+        disposition=disposition,
+        pointer=hit.pointer,
+        message=mask(hit.message),
+        expected=masked(hit.expected),
+        actual=masked(hit.actual),
+        origin=Origin.REPORTED if hit.code == REPORTED else Origin.OURS,
+    )
+
+
+def _unknown_code(code: str) -> Hit:
+    return Hit(
+        UNKNOWN_RULE,
+        "",
+        f"{code} is no code of the catalogue of this installation, so what it means is unknown. A person must read "
+        "this document; see GET /api/v1/checks for the known codes.",
+        actual=code,
+    )
+
+
+def _unknown_codes(policy: CheckPolicy) -> Iterator[Hit]:
+    """SYS-03 for each code that the policy steers and this installation does not know."""
+    return (_unknown_code(code) for code in policy.checks if code not in CATALOGUE)
+
+
+def _not_interpreted(submission: Submission) -> Iterator[Hit]:
+    """SYS-03 for a document whose format no check can read; the policy's `opaque` gives its disposition."""
+    if not FORMATS[submission.format].interpreted:
+        yield Hit(
+            UNKNOWN_RULE,
+            "",
+            f"No check can read the format {submission.format}: the document is shown and digested, not judged. "
+            "Read it before it goes on.",
+            actual=submission.format,
+        )
