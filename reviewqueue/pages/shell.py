@@ -12,23 +12,15 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
-from checkpoints.errors import InvalidInput, NotAllowed, ReviewQueueError
+from checkpoints.errors import InvalidInput, ReviewQueueError
 from checkpoints.types import Actor
-from reviewqueue.models import Role, User
+from reviewqueue.models import User
 from reviewqueue.pages import errors, waiting
 from reviewqueue.services import access
+from reviewqueue.services.access import Act
+from reviewqueue.services.claiming import actor_of
 
 THEMES = ("light", "dark")
-# Which rights open a page, in the words of the page that refuses.
-NEEDED_ROLES = {
-    "see": "an operator, a senior operator or a manager",
-    "decide": "an operator or a senior operator",
-    "reopen": "a senior operator",
-    "audit": "a manager",
-    "audit_own": "an operator, a senior operator or a manager",
-    "dashboard": "a manager",
-    "tokens": "an admin",
-}
 
 
 class PersonRequest(HttpRequest):
@@ -41,7 +33,7 @@ class View(Protocol):
     def __call__(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse: ...
 
 
-def page(*, may: str | None = None, methods: tuple[str, ...] = ("GET",)) -> Callable[[View], View]:
+def page(*, may: Act | None = None, methods: tuple[str, ...] = ("GET",)) -> Callable[[View], View]:
     """Guard a view: signed in, allowed method, right `may`; errors of the tree become pages.
 
     Every answer varies on HX-Request and is never stored: a fragment must not be shown as a page, and
@@ -63,7 +55,7 @@ def page(*, may: str | None = None, methods: tuple[str, ...] = ("GET",)) -> Call
 
 
 def _answer(
-    view: View, request: Any, allowed: tuple[str, ...], may: str | None, *args: Any, **kwargs: Any
+    view: View, request: Any, allowed: tuple[str, ...], may: Act | None, *args: Any, **kwargs: Any
 ) -> HttpResponse:
     if request.method not in allowed:
         return HttpResponseNotAllowed(allowed)
@@ -71,16 +63,11 @@ def _answer(
         # A poll must not swap the sign-in page into the queue.
         return HttpResponse(status=401) if is_partial(request) else redirect_to_login(request.get_full_path())
     try:
-        if may is not None and not access.may(request.user, may):
-            raise NotAllowed(role_refusal(request.user, may), slug="role-missing")
+        if may is not None:
+            access.require(request.user, may)
         return view(request, *args, **kwargs)
     except ReviewQueueError as error:
         return errors.problem_page(request, error)
-
-
-def role_refusal(user: User, may: str) -> str:
-    needed = NEEDED_ROLES.get(may, "another role")
-    return f"This needs {needed}. You are signed in as {user.label} ({Role(user.role).label.lower()})."
 
 
 def is_partial(request: HttpRequest) -> bool:
@@ -111,10 +98,8 @@ def single_parameters(parameters: Any, *, known: frozenset[str] | None = None) -
 
 def actor(request: PersonRequest) -> Actor:
     """The signed-in person as audit entries name them."""
-    return Actor(
-        kind="person",
-        id=request.user.public_id,
-        label=request.user.label,
+    return actor_of(
+        request.user,
         request_id=getattr(request, "request_id", None),
         trace_id=getattr(request, "trace_id", None),
     )
@@ -123,7 +108,7 @@ def actor(request: PersonRequest) -> Actor:
 def frame(request: HttpRequest, here: str) -> dict[str, Any]:
     """Names that base.html needs."""
     user = request.user
-    works = access.may(user, "see")
+    works = access.may(user, Act.SEE_QUEUE)
     theme = request.COOKIES.get("theme")
     return {
         "theme": theme if theme in THEMES else None,
@@ -132,8 +117,8 @@ def frame(request: HttpRequest, here: str) -> dict[str, Any]:
         "nav": {
             "here": here,
             "work": works,
-            "oversight": access.may(user, "audit"),
-            "tokens": access.may(user, "tokens"),
+            "oversight": access.may(user, Act.AUDIT),
+            "tokens": access.may(user, Act.ADMINISTER),
             "waiting": waiting.badge() if works else "",
         },
     }

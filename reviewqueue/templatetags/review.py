@@ -19,6 +19,12 @@ def initials(label: str) -> str:
 
 
 @register.filter
+def words(text: str) -> list[str]:
+    """The words of a literal, to loop over them."""
+    return text.split()
+
+
+@register.filter
 def utc(at: datetime | None) -> str:
     """The instant for a `datetime` attribute."""
     return rfc3339(at) if at else ""
