@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from checkpoints.canonical.jcs import SAFE_INTEGER
+from checkpoints.canonical.pointers import Path, pointer
 from checkpoints.errors import ProblemError, Refused
 from checkpoints.types import JSONObject, JSONValue, Limits
 
@@ -43,7 +44,9 @@ def parse(body: bytes, limits: Limits) -> JSONObject:
 def parse_value(body: bytes, limits: Limits) -> JSONValue:
     """Any JSON value under the same rules as `parse`."""
     if len(body) > limits.body_bytes:
-        detail = f"The body has {len(body)} bytes; {limits.body_bytes} are allowed. Send references, not contents."
+        detail = (
+            f"The body has {len(body)} bytes; {limits.body_bytes} are allowed. Send references, not contents."
+        )
         raise Refused(
             detail,
             slug="payload-too-large",
@@ -212,7 +215,7 @@ def _float_reader(fault: _Report) -> Callable[[str], Any]:
 
 def _find_fault(top: Any) -> None:
     """Walks in document order and refuses at the first fault, with its pointer."""
-    stack: list[tuple[Any, Any]] = [(top, None)]  # (value, path), a path being (parent path, token)
+    stack: list[tuple[Any, Path]] = [(top, None)]
     while stack:
         item, path = stack.pop()
         if isinstance(item, str):
@@ -225,27 +228,18 @@ def _find_fault(top: Any) -> None:
             stack.extend((value, (path, name)) for name, value in reversed(item.items()))
         elif isinstance(item, _Fault):
             where = path if item.name is None else (path, item.name)
-            _refuse(item.slug, item.detail, item.code, item.status, _pointer(where))
+            _refuse(item.slug, item.detail, item.code, item.status, pointer(where))
 
 
-def _check_text(text: str, path: Any) -> None:
+def _check_text(text: str, path: Path) -> None:
     found = _FORBIDDEN.search(text)
     if found is None:
         return
     if found[0] == "\x00":
         detail = "A text holds U+0000, which databases refuse. Remove it."
-        _refuse("forbidden-character", detail, "RAW-7", 422, _pointer(path))
+        _refuse("forbidden-character", detail, "RAW-7", 422, pointer(path))
     detail = f"A text holds the lone surrogate U+{ord(found[0]):04X}. Send whole characters."
-    _refuse("forbidden-character", detail, "RAW-4", 422, _pointer(path))
-
-
-def _pointer(path: Any) -> str:
-    tokens: list[str] = []
-    while path is not None:
-        path, token = path
-        tokens.append(str(token).replace("~", "~0").replace("/", "~1"))
-    whole = "".join("/" + token for token in reversed(tokens))
-    return whole.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\u0000")
+    _refuse("forbidden-character", detail, "RAW-4", 422, pointer(path))
 
 
 def _refuse_malformed(text: str, error: json.JSONDecodeError) -> NoReturn:
@@ -265,8 +259,8 @@ def _refuse_limit(limit: str, detail: str) -> NoReturn:
     _refuse("json-limits", f"{detail} (limit: {limit})", "RAW-6", 422, "/limit")
 
 
-def _refuse(slug: str, detail: str, code: str, status: int = 422, pointer: str = "") -> NoReturn:
-    raise Refused(detail, slug=slug, status=status, errors=[ProblemError(pointer, code, detail)])
+def _refuse(slug: str, detail: str, code: str, status: int = 422, where: str = "") -> NoReturn:
+    raise Refused(detail, slug=slug, status=status, errors=[ProblemError(where, code, detail)])
 
 
 def _kind(value: JSONValue) -> str:
