@@ -15,6 +15,7 @@ from django.db import connections
 from checkpoints.canonical import context_fingerprint
 from checkpoints.formats import admit as read
 from checkpoints.formats import covered_object, hash_of
+from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff, Orchestrator
 from checkpoints.services import admission
 from checkpoints.services.dispatch import dispatch
@@ -43,7 +44,7 @@ def document(**changes: Any) -> dict[str, Any]:
     stamp = lambda minutes: (now - timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")  # noqa: E731
     session = changes.get("session_id", fresh("session"))
     base: dict[str, Any] = {
-        "checkpoint_id": fresh("ckpt"),
+        "checkpoint_id": str(uuid7()),
         "session_id": session,
         "handoff_sequence": 1,
         "agent_id": "triage/7",

@@ -90,7 +90,7 @@ def test_an_editor_does_not_approve_their_own_edit_at_high_risk(owner: Orchestra
 @pytest.mark.parametrize(
     ("members", "pointer"),
     [
-        ({"checkpoint_id": "other"}, "/checkpoint_id"),
+        ({"checkpoint_id": "0198ad55-7a6c-7000-8000-000000000000"}, "/checkpoint_id"),
         ({"handoff_sequence": 9}, "/handoff_sequence"),
         ({"agent_id": "other/1"}, "/agent_id"),
         ({"timestamp": "2026-01-01T00:00:00Z"}, "/timestamp"),
