@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 
+from checkpoints import signing
 from checkpoints.errors import (
     ClaimedByAnother,
     IllegalTransition,
@@ -15,7 +16,6 @@ from checkpoints.errors import (
     StaleDecision,
     Unavailable,
 )
-from checkpoints import signing
 from checkpoints.models import Decision, Handoff, Orchestrator, Ticket
 from checkpoints.services.policy import publish
 from checkpoints.types import Actor
