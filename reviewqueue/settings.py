@@ -110,7 +110,7 @@ SECRET_KEY = env.str("SECRET_KEY", "") or _servers.get("secret_key", "")
 SECRET_KEY_IS_RANDOM = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)  # enough for a command; the web process refuses it
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [])
-TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.json")
+TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.pem")
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 
 # Admission (contract §3) and the queue's own bounds. 0 switches a rate or quota off.
@@ -126,6 +126,7 @@ MAX_WAITERS = env.int("MAX_WAITERS", 200, validate=not_negative)
 WEB_THREADS = env.int("WEB_THREADS", 232, validate=positive)
 WORKER_PROCESSES = env.int("WORKER_PROCESSES", 2, validate=positive)
 CHECK_LEASE_SECONDS = env.int("CHECK_LEASE_SECONDS", 15, validate=positive)
+DRAIN_BATCH = env.int("DRAIN_BATCH", 64, validate=positive)
 
 # People
 APPROVALS_PER_MINUTE = env.int("APPROVALS_PER_MINUTE", 20, validate=not_negative)
