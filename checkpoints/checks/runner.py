@@ -27,6 +27,8 @@ from checkpoints.checks import (
     safety,
     schema,
     sequence,
+    engine,
+    engine_history,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -50,6 +52,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     history,
     footprint,
     safety,
+    engine,
+    engine_history,
 )
 
 MOST_PER_CODE = 100
@@ -148,9 +152,8 @@ def _guarded(
             Hit(
                 "SYS-01",
                 "",
-                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must "
-                "look at "
-                "this document; tell the platform team the name of the check.",
+                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must look "
+                "at this document; tell the platform team the name of the check.",
                 actual=failure.check,
             )
         )
