@@ -14,6 +14,8 @@ from types import ModuleType
 from checkpoints.checks import (
     conclusions,
     contradictions,
+    engine,
+    engine_history,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -25,6 +27,8 @@ type Check = Callable[[Submission, CheckContext], Iterable[Hit]]
 # module and one catalogue file.
 FAMILIES: tuple[ModuleType, ...] = (
     contradictions,
+    engine,
+    engine_history,
 )
 
 _BROKEN_SHAPE = frozenset({"HC-01", "HC-03", "EC-01"})
@@ -87,7 +91,7 @@ def _guarded(
     found: list[Hit] = []
     try:
         found.extend(call())
-    except Exception as error:  # noqa: BLE001  WONTFIX: fail closed, whatever a check raises (contract §2.5)
+    except Exception as error:
         failure = _failure(check, error)
         failures.append(failure)
         hits.append(
