@@ -6,8 +6,11 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any
+
+from django.db import transaction
 
 from checkpoints.checks import tokens
 from checkpoints.formats import admit as read
@@ -50,16 +53,22 @@ def stage(people: dict[str, User]) -> list[Handoff]:
     missing = [incident for incident in incidents() if incident.checkpoint_id not in known]
     at, staged = now(), []
     for _, wave in groupby(missing, key=lambda incident: incident.wave):
-        posted = [(incident, _post(owner, incident.body(at))) for incident in wave]
+        posted = _post(owner, list(wave), at)
         _wait_for_verdicts([handoff for _, handoff in posted])
         for incident, handoff in posted:
             staged.append(_play(incident, Scene(owner, handoff, people)))
     return staged
 
 
-def _post(owner: Orchestrator, body: bytes) -> Handoff:
-    admitted = admission.admit(orchestrator=owner, body=body, submission=read(body), actor=SENDER)
-    return Handoff.objects.get(pk=admitted.handoff_id)
+def _post(owner: Orchestrator, wave: list[Incident], at: datetime) -> list[tuple[Incident, Handoff]]:
+    """Store a wave in one commit, as a batch is."""
+    with transaction.atomic(durable=True):
+        ids = [
+            admission.store(orchestrator=owner, body=body, submission=read(body), actor=SENDER).handoff_id
+            for body in (incident.body(at) for incident in wave)
+        ]
+    rows = Handoff.objects.in_bulk(ids)
+    return [(incident, rows[pk]) for incident, pk in zip(wave, ids, strict=True)]
 
 
 def _wait_for_verdicts(handoffs: list[Handoff]) -> None:
