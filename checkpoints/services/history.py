@@ -5,6 +5,7 @@ Each query costs the same in a session of ten checkpoints and of ten thousand: i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,7 +120,7 @@ def collect_many(
             found[row[0]].neighbours = row
         cursor.execute(ANSWERS, [ids])
         for pk, checkpoint_id, answers in cursor.fetchall():
-            for item in _answers(answers, checkpoint_id):
+            for item in _answers(json.loads(answers), checkpoint_id):  # a raw cursor gives jsonb as text
                 found[pk].answers[item.decision_id] = item
         cursor.execute(RUNS, [ids])
         for pk, *run in cursor.fetchall():
