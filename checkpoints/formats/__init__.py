@@ -8,7 +8,6 @@ from checkpoints.formats.hashing import (
     expected_fingerprint,
     expected_hash,
     explain_claim,
-    rehashed,
 )
 from checkpoints.formats.identity import is_name, is_other_id
 from checkpoints.formats.reading import folded_risk, folded_severity, instant
@@ -23,6 +22,7 @@ from checkpoints.formats.vocabulary import (
     hash_of,
     received,
     received_all,
+    value_of,
 )
 
 __all__ = [
@@ -49,7 +49,6 @@ __all__ = [
     "is_other_id",
     "received",
     "received_all",
-    "rehashed",
     "reread",
     "resume_effect",
     "revivable_types",
@@ -57,4 +56,5 @@ __all__ = [
     "schema",
     "split",
     "unknown_members",
+    "value_of",
 ]

@@ -1,4 +1,4 @@
-"""What the sender's two hashes should have been, and a document with both set right."""
+"""What the sender's two hashes should have been, and what a wrong one was taken over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def expected_fingerprint(submission: Submission) -> str | None:
 
 
 def covered_values(value: JSONValue) -> tuple[JSONObject | None, JSONValue]:
-    """(what `consistency_hash` covers, what `context_fingerprint` covers) of any JSON value; None where neither applies."""
+    """What `consistency_hash` and `context_fingerprint` cover in any JSON value; None where one does not apply."""
     if not isinstance(value, dict):
         return None, None
     payload, envelope = split(value)
@@ -50,26 +50,6 @@ def explain_claim(value: JSONValue, body: bytes, claimed: str) -> str:
         attempts.append((context, value, _context_bytes(body) or body))
     found = (matching_serialisation(part, whole, received, claimed) for part, whole, received in attempts)
     return next((name for name in found if name != "none"), "none")
-
-
-def rehashed(document: JSONObject) -> JSONObject:
-    """A copy whose `consistency_hash` and `context_fingerprint` are right; everything else stays as it is.
-
-    A handoff document gets both where they can be computed; other formats only a fingerprint that was given.
-    """
-    payload, envelope = (dict(part) for part in split(document))
-    name = detect(payload, envelope)
-    context = _context(name, payload)
-    if context is not None:
-        holders = [part for part in (payload, envelope) if "context_fingerprint" in part]
-        for holder in holders or ([payload] if name == "handoff/1" else []):
-            holder["context_fingerprint"] = digest(context)
-    covered = covered_object(payload, envelope) if name == "handoff/1" else None
-    if covered is not None:
-        payload["consistency_hash"] = hash_of(covered)
-    if not is_envelope(document):
-        return payload
-    return {member: payload if member == "payload" else envelope[member] for member in document}
 
 
 def _context(name: JSONValue, payload: JSONObject) -> JSONValue:

@@ -214,9 +214,10 @@ class Start:
     def _collect_static(self) -> subprocess.Popen[bytes] | None:
         if STATIC_STAMP.exists() and STATIC_STAMP.read_text() == static_fingerprint():
             return None
-        return self._spawn(
-            ["manage.py", "collectstatic", "--no-input", "--clear", "--verbosity=0"], "collectstatic"
-        )
+        # Files that installed packages bring and no page of ours asks for.
+        unused = ["--ignore", "rest_framework", "--ignore", "django_htmx", "--ignore", "redoc*"]
+        command = ["manage.py", "collectstatic", "--no-input", "--clear", "--verbosity=0", *unused]
+        return self._spawn(command, "collectstatic")
 
     def _prepared(self) -> dict[str, str]:
         where = "embedded"
