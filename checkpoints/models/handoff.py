@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
@@ -43,6 +44,10 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
     def with_names(self) -> Self:
         """Joined with session and orchestrator, whose names every representation shows."""
         return self.select_related("session", "orchestrator")
+
+    def read_now(self) -> Self:
+        """Each row with `read_at`, the database's time of the reading."""
+        return self.annotate(read_at=Now())
 
     def awaiting_person(self) -> Self:
         """The review queue: flagged or escalated."""
