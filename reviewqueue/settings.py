@@ -109,8 +109,8 @@ REDIS_URL = env.str("REDIS_URL", "") or _servers.get("redis_url", "redis://127.0
 SECRET_KEY = env.str("SECRET_KEY", "") or _servers.get("secret_key", "")
 SECRET_KEY_IS_RANDOM = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)  # enough for a command; the web process refuses it
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [])
-TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.json")
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.pem")
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 
 # Admission (contract §3) and the queue's own bounds. 0 switches a rate or quota off.
@@ -126,6 +126,7 @@ MAX_WAITERS = env.int("MAX_WAITERS", 200, validate=not_negative)
 WEB_THREADS = env.int("WEB_THREADS", 232, validate=positive)
 WORKER_PROCESSES = env.int("WORKER_PROCESSES", 2, validate=positive)
 CHECK_LEASE_SECONDS = env.int("CHECK_LEASE_SECONDS", 15, validate=positive)
+DRAIN_BATCH = env.int("DRAIN_BATCH", 64, validate=positive)
 
 # People
 APPROVALS_PER_MINUTE = env.int("APPROVALS_PER_MINUTE", 20, validate=not_negative)
@@ -149,7 +150,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_CSP = {
+SECURE_CSP: dict[str, list[str]] = {
     "default-src": [CSP.NONE],
     "script-src": [CSP.SELF],
     "style-src": [CSP.SELF],
@@ -165,8 +166,7 @@ SECURE_CSP = {
 try:
     env.seal()
 except EnvValidationError as error:
-    _lines = "; ".join(f"{name}: {' '.join(why)}" for name, why in sorted(error.error_messages.items()))
-    raise ImproperlyConfigured(f"Settings cannot be used (docs/settings.md lists them). {_lines}") from error
+    raise ImproperlyConfigured(f"Settings cannot be used (docs/settings.md lists them): {error}") from error
 
 # Django (every env.… call stands above: sealing reports all wrong values at once)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600
@@ -228,7 +228,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
 }
 
 AUTH_USER_MODEL = "reviewqueue.User"
