@@ -9,6 +9,7 @@ import pytest
 
 from checkpoints.checks.runner import run
 from checkpoints.formats import admit
+from checkpoints.policies import judge
 from checkpoints.types import Severity, Submission
 from tests.checks.engine_documents import context, hits, severity
 
@@ -37,12 +38,19 @@ def test_the_engines_own_checkpoints_get_no_finding_above_low() -> None:
     assert len(latest) == 6
 
 
-def test_an_engine_checkpoint_is_judged_whole() -> None:
+def test_all_families_together_are_as_silent() -> None:
     for name in NAMES:
         judged = run(read(name), context())
         assert {"engine", "engine_history"} <= set(judged.families), name
         assert judged.not_judged == (), name
+        assert {hit.code for hit in judged.hits} <= HINTS, name
 
 
 def test_only_the_unknown_model_call_waits_for_a_person() -> None:
-    assert [name for name in NAMES if read(name).facts.reconciliation_required] == ["engine_10.json"]
+    flagged = {name: judge(read(name), context()) for name in NAMES}
+
+    waiting = {
+        name: judgement.reasons for name, judgement in flagged.items() if judgement.outcome == "flagged"
+    }
+    assert waiting == {"engine_10.json": ("reconciliation",)}
+    assert {judgement.outcome for judgement in flagged.values()} == {"flagged", "cleared"}
