@@ -53,7 +53,7 @@ def revise(
     nothing changed; the caller's transaction stores nothing then.
     """
     before = orjson.loads(current_body(handoff=handoff))
-    patch: list[JSONValue] = jsonpatch.make_patch(before, document).patch
+    patch: list[JSONValue] = [*jsonpatch.make_patch(before, document).patch]
     if not patch:
         raise InvalidInput(
             "The document is the same as before. Change something, or approve it as it is.",
