@@ -39,7 +39,7 @@ class AuditList(Endpoint):
         http = plain(request)
         parameters = Parameters(http, single=("actor", "action", "subject", "from", "to", *keyset.PARAMETERS))
         owner = self.orchestrator
-        rows = AuditEntry.objects.select_related("text").extra(
+        rows = AuditEntry.objects.select_related("text").extra(  # noqa: S610 - CONFIG: fixed text
             where=[OWN], params=[owner.pk, owner.pk, owner.name]
         )
         found = keyset.page(http, parameters, _filtered(rows, parameters, owner), NEWEST_FIRST)
@@ -91,7 +91,9 @@ def _subject(given: str, owner: Orchestrator) -> Q:
     if not colon or not kind or not identifier:
         raise invalid("subject", f"subject is {given[:64]!r}. Send kind:id, such as handoff:ckpt-7.")
     if kind == "handoff" and not _is_uuid(identifier):
-        named = Handoff.objects.of(owner).filter(checkpoint_id=identifier).values_list("pk", flat=True).first()
+        named = (
+            Handoff.objects.of(owner).filter(checkpoint_id=identifier).values_list("pk", flat=True).first()
+        )
         identifier = str(named) if named else identifier
     return Q(subject_kind=kind, subject_id=identifier)
 

@@ -84,7 +84,9 @@ def _shown(error: Any) -> Iterator[ProblemError]:
     code = str(error.kind.name)
     if code == "additionalProperties":
         for name in error.kind.unexpected:
-            yield ProblemError(f"{place}/{_token(name)}", code, f"The member {name[:64]!r} is unknown here. Remove it.")
+            yield ProblemError(
+                f"{place}/{_token(name)}", code, f"The member {name[:64]!r} is unknown here. Remove it."
+            )
     elif code == "required":
         name = error.kind.property
         yield ProblemError(f"{place}/{_token(name)}", code, f"The member {name} is missing. Send it.")
@@ -98,7 +100,9 @@ def _fractions(value: JSONObject, schema: JSONObject) -> Iterator[ProblemError]:
     for name, item in value.items():
         member = properties.get(name) if isinstance(properties, dict) else None
         if isinstance(item, float) and isinstance(member, dict) and member.get("type") == "integer":
-            yield ProblemError(f"/{name}", "type", f"{name} is written with a point or exponent. Send an integer.")
+            yield ProblemError(
+                f"/{name}", "type", f"{name} is written with a point or exponent. Send an integer."
+            )
 
 
 def _token(name: object) -> str:

@@ -124,7 +124,8 @@ def idempotency_key(request: HttpRequest) -> str | None:
     given: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if given is not None and not _KEY.fullmatch(given):
         raise invalid(
-            "Idempotency-Key", "The Idempotency-Key must have 1 to 255 printable ASCII characters. Send another."
+            "Idempotency-Key",
+            "The Idempotency-Key must have 1 to 255 printable ASCII characters. Send another.",
         )
     return given
 

@@ -47,7 +47,9 @@ class Work(Collector):
         yield GaugeMetricFamily(
             "reviewqueue_waiters", "Requests that wait in this process", waiting.listener().count
         )
-        yield CounterMetricFamily("reviewqueue_doorbell_failures", "Bells that nobody heard", doorbell.failures)
+        yield CounterMetricFamily(
+            "reviewqueue_doorbell_failures", "Bells that nobody heard", doorbell.failures
+        )
         try:
             yield from self._of_database()
         except DatabaseError:

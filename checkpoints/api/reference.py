@@ -14,7 +14,15 @@ from checkpoints.api.parameters import Parameters, invalid
 from checkpoints.canonical import canonicalize, digest, digest_bytes, parse_value
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.errors import NotFound
-from checkpoints.formats import FORMATS, covered_values, explain_claim, folded_risk, hash_of, is_other_id, schema
+from checkpoints.formats import (
+    FORMATS,
+    covered_values,
+    explain_claim,
+    folded_risk,
+    hash_of,
+    is_other_id,
+    schema,
+)
 from checkpoints.models import Scope
 from checkpoints.policies.prompt import render
 from checkpoints.services.policy import active

@@ -49,7 +49,8 @@ def next_step(newest: Newest | None, at: datetime) -> Step:
         State.FLAGGED: Step("review", f"A person has to decide on {name}."),
         State.ESCALATED: Step("review", f"{name} was escalated: a person has to decide."),
         State.REJECTED: Step(
-            "review", f"{name} was rejected. Repair it under a new checkpoint_id, or have a senior operator reopen it."
+            "review",
+            f"{name} was rejected. Repair it under a new checkpoint_id, or have a senior operator reopen it.",
         ),
         State.CLEARED: Step("dispatch", f"{name} was cleared and has not been dispatched."),
         State.APPROVED: Step("dispatch", f"{name} was approved and has not been dispatched."),
@@ -61,7 +62,10 @@ def next_step(newest: Newest | None, at: datetime) -> Step:
 def _after_abort(newest: Newest) -> Step:
     name = newest.checkpoint_id
     if newest.question:
-        return Step("answer", f"{name} was sent back with a question. Answer it with a new checkpoint: {newest.question}")
+        return Step(
+            "answer",
+            f"{name} was sent back with a question. Answer it with a new checkpoint: {newest.question}",
+        )
     if newest.advice == "fallback":
         role = newest.fallback_role or "another role"
         return Step("restart", f"{name} was aborted with the advice to start again with {role}.")

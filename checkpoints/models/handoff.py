@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -16,6 +17,7 @@ from checkpoints.models.orchestrator import Orchestrator
 from checkpoints.types import State
 
 AWAITING_PERSON = (State.FLAGGED.value, State.ESCALATED.value)
+CHANNEL = "handoff_changed"  # on which the database announces the ids of changed handoffs
 TERMINAL = (State.ACKNOWLEDGED.value, State.ABORTED.value, State.CANCELLED.value)
 
 
@@ -147,6 +149,8 @@ class Handoff(models.Model):
     )  # since the last clearance or approval, refused ones not counted
     acknowledge_by = models.DateTimeField(null=True)  # of the attempt in flight
     not_before = models.DateTimeField(null=True)
+
+    read_at: datetime  # only on rows of `read_now`
 
     objects: ClassVar[models.Manager[Handoff]] = HandoffQuerySet.as_manager()
 

@@ -24,13 +24,14 @@ The members you write:
   `awaiting_approval` only if a person has to agree before anything goes on.
 - `completed_steps`: a list of `{{step_id, description, output_reference, completed_at}}`, in the order of completion.
   Each step_id once. `output_reference` points at the output where it is kept; do not paste long outputs.
-- `in_progress_step`: `{{step_id, description, partial_output, started_at}}`, or null. It is not among the completed ones.
+- `in_progress_step`: `{{step_id, description, partial_output, started_at}}`, or null; not one of
+  the completed ones.
 - `pending_decisions`: a list of `{{decision_id, question, options, recommendation, blocking}}`, [] if none. A decision
   has at least two different options; a recommendation is one of them. Set `blocking` if the work cannot go on before
   the answer.
 - `active_constraints`: every rule that holds for this work, by name, so that the next agent keeps it. Drop none that
   you received.
-- `tool_outputs`: a list of `{{call_id, tool_name, output_reference}}` for each tool call whose effect or result matters.
+- `tool_outputs`: a list of `{{call_id, tool_name, output_reference}}` for each call whose effect or result matters.
 - `context_snapshot`: `{{key_facts, user_intent, session_highlights}}`. Only what the next agent needs{context_limit}.
 - `handoff_target`: `{{target_role, handoff_reason, expected_return}}`{target_role}.
 - `recovery_instructions`: `{{rollback_notes, max_retries}}`: how to undo what you did, and how often to try again.
@@ -41,14 +42,16 @@ The members you write:
 
 _ORCHESTRATOR = """\
 The orchestrator adds the rest: `checkpoint_id`, `session_id`, `handoff_sequence`, `agent_id`, `timestamp`,
-`idempotency_key`, `context_fingerprint` and `consistency_hash`. Leave these out. In particular do not compute hashes: you
-cannot, and a guessed one makes the checkpoint worthless. Never write `approval_ticket_reference`: approvals are given by
-people and attached by the system.
+`idempotency_key`, `context_fingerprint` and `consistency_hash`. Leave these out. In particular do not compute
+hashes: you cannot, and a guessed one makes the checkpoint worthless. Never write `approval_ticket_reference`: approvals
+are given by people and attached by the system.
 
-Write times as RFC 3339 with an offset, such as 2026-01-31T08:00:00Z. Put no passwords, keys or tokens into any member."""
+Write times as RFC 3339 with an offset, such as 2026-01-31T08:00:00Z. Put no passwords, keys or tokens anywhere."""
 
 
-def render(policy: CheckPolicy, *, agent_role: str | None, target_role: str | None, risk_level: Risk | None) -> str:
+def render(
+    policy: CheckPolicy, *, agent_role: str | None, target_role: str | None, risk_level: Risk | None
+) -> str:
     """The prompt for this pair of roles; None where the caller does not know a role or the risk yet."""
     members = _MEMBERS.format(
         agent_role=f", `{agent_role}`" if agent_role else "",
@@ -70,7 +73,9 @@ def _role_rules(policy: CheckPolicy, agent_role: str | None, target_role: str | 
     target = policy.roles.get(target_role or "")
     if target is not None and target.capabilities:
         rules.append(f"The target can do {_listed(target.capabilities)}. Ask it for nothing else.")
-    required = sorted({*policy.required_from.get(agent_role or "", ()), *policy.required_to.get(target_role or "", ())})
+    required = sorted(
+        {*policy.required_from.get(agent_role or "", ()), *policy.required_to.get(target_role or "", ())}
+    )
     if required:
         rules.append(f"`active_constraints` must contain {_listed(required)}.")
     rules.extend(
@@ -90,7 +95,9 @@ def _policy_rules(policy: CheckPolicy, risk_level: Risk | None) -> list[str]:
         rules.append("The required lists must not be empty.")
     people = policy.approvals[Risk.HIGH]
     if risk_level is Risk.HIGH or risk_level is None:
-        rules.append(f"A handoff of high risk waits until {people} {'person has' if people == 1 else 'people have'} agreed.")
+        rules.append(
+            f"A handoff of high risk waits until {people} {'person has' if people == 1 else 'people have'} agreed."
+        )
     return rules
 
 

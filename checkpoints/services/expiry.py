@@ -19,7 +19,9 @@ from checkpoints.types import CheckPolicy, Risk, State
 def expire_reviews(*, limit: int = 500) -> int:
     """Escalate or abort what waited past its review deadline. Safe to run twice at once. Returns how many."""
     due = Handoff.objects.filter(state=State.FLAGGED, review_deadline__lte=now()).order_by("review_deadline")
-    return sum(expire_review(handoff_id=handoff_id) for handoff_id in list(due.values_list("pk", flat=True)[:limit]))
+    return sum(
+        expire_review(handoff_id=handoff_id) for handoff_id in list(due.values_list("pk", flat=True)[:limit])
+    )
 
 
 def expire_review(*, handoff_id: UUID) -> bool:

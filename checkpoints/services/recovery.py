@@ -15,6 +15,7 @@ from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.recovery import Newest, next_step, resume_context
 from checkpoints.models import Action, CheckpointBody, Decision, Handoff, Orchestrator
 from checkpoints.services.bodies import body_of
+from checkpoints.services.clock import now
 from checkpoints.services.deadlines import settle
 from checkpoints.services.policy import of_version
 from checkpoints.types import JSONObject, State, rfc3339
@@ -90,7 +91,7 @@ def _newest(orchestrator: Orchestrator, session_id: str) -> tuple[Handoff | None
     newest = rows.first()
     if newest is not None and settle(handoff=newest, at=newest.read_at):
         newest = rows.first()
-    return newest, newest.read_at if newest else datetime.min
+    return newest, newest.read_at if newest else now()
 
 
 def _last_word(newest: Handoff | None) -> Decision | None:

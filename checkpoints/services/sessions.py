@@ -46,5 +46,7 @@ def overview(*, session: Session) -> Overview:
             {"run_id": run, "parent_run_id": parent, "depth": depth, "checkpoint_ids": list(names)}
             for run, parent, depth, names in cursor.fetchall()
         ]
-    counts = Handoff.objects.filter(session=session).values_list("state").annotate(Count("pk")).order_by("state")
+    counts = (
+        Handoff.objects.filter(session=session).values_list("state").annotate(Count("pk")).order_by("state")
+    )
     return Overview(gaps, runs, dict(counts))

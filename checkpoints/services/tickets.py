@@ -53,7 +53,9 @@ def examine(
 def ticket_of(*, orchestrator: Orchestrator, reference: str) -> JSONObject:
     """One ticket by its reference. Missing and foreign look the same: NotFound."""
     ticket = (
-        Ticket.objects.select_related("handoff").filter(orchestrator=orchestrator, reference=reference).first()
+        Ticket.objects.select_related("handoff")
+        .filter(orchestrator=orchestrator, reference=reference)
+        .first()
     )
     if ticket is None:
         raise NotFound("There is no ticket of this reference for this token.")
