@@ -8,12 +8,27 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any
 
 from checkpoints.checks import (
+    approvals,
+    clock,
     conclusions,
+    constraints,
     contradictions,
+    decisions,
+    engine,
+    engine_history,
+    fingerprint,
+    footprint,
+    history,
+    integrity,
+    recovery,
+    safety,
+    schema,
+    sequence,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -24,8 +39,24 @@ type Check = Callable[[Submission, CheckContext], Iterable[Hit]]
 # Each module has FORMATS (formats it judges, ("*",) for all) and CHECKS. A new family is one line here, one
 # module and one catalogue file.
 FAMILIES: tuple[ModuleType, ...] = (
+    schema,
+    integrity,
+    fingerprint,
     contradictions,
+    decisions,
+    approvals,
+    constraints,
+    recovery,
+    clock,
+    sequence,
+    history,
+    footprint,
+    safety,
+    engine,
+    engine_history,
 )
+
+MOST_PER_CODE = 100
 
 _BROKEN_SHAPE = frozenset({"HC-01", "HC-03", "EC-01"})
 
@@ -57,17 +88,44 @@ def run(submission: Submission, context: CheckContext) -> Run:
             continue
         before = len(failures)
         for check in family.CHECKS:
-            _guarded(check, lambda check=check: check(submission, context), hits, failures)
+            _guarded(check, (submission, context), hits, failures)
         if len(failures) == before:
             completed.append(_family_name(family))
     before = len(failures)
     for late in conclusions.LATE_CHECKS:
-        seen = tuple(hits)
-        _guarded(late, lambda late=late, seen=seen: late(submission, context, seen), hits, failures)
+        _guarded(late, (submission, context, tuple(hits)), hits, failures)
     if len(failures) == before:
         completed.append(_family_name(conclusions))
-    kept = silenced(hits, context.policy)
+    kept = _shortened(silenced(hits, context.policy))
     return Run(kept, tuple(completed), _not_judged(submission, hits), tuple(failures))
+
+
+def _shortened(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """At most MOST_PER_CODE hits of one code; the last of them says how many were left out.
+
+    Five thousand steps without a time are one fact, not five thousand rows for a person to read. Hits with a
+    severity of their own stand first, so that what is left out is never worse than what is shown.
+    """
+    if len(hits) <= MOST_PER_CODE:
+        return hits
+    by_code: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_code.setdefault(hit.code, []).append(hit)
+    kept: list[Hit] = []
+    for found in by_code.values():
+        if len(found) > MOST_PER_CODE:
+            found.sort(key=_rank, reverse=True)
+            more = len(found) - MOST_PER_CODE
+            last = found[MOST_PER_CODE - 1]
+            found[MOST_PER_CODE - 1 :] = [replace(last, message=f"{last.message} ({more} more like this.)")]
+        kept.extend(found)
+    return tuple(kept)
+
+
+def _rank(hit: Hit) -> int:
+    known = CATALOGUE.get(hit.code)
+    severity = hit.severity or (known.severity if known else None)
+    return severity.rank if severity else 0
 
 
 def _judges(family: ModuleType, format_name: str) -> bool:
@@ -80,22 +138,22 @@ def _family_name(family: ModuleType) -> str:
 
 def _guarded(
     check: Callable[..., Iterable[Hit]],
-    call: Callable[[], Iterable[Hit]],
+    arguments: tuple[Any, ...],
     hits: list[Hit],
     failures: list[Failure],
 ) -> None:
     found: list[Hit] = []
     try:
-        found.extend(call())
-    except Exception as error:  # noqa: BLE001  WONTFIX: fail closed, whatever a check raises (contract §2.5)
+        found.extend(check(*arguments))
+    except Exception as error:
         failure = _failure(check, error)
         failures.append(failure)
         hits.append(
             Hit(
                 "SYS-01",
                 "",
-                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must look at "
-                "this document; tell the platform team the name of the check.",
+                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must look "
+                "at this document; tell the platform team the name of the check.",
                 actual=failure.check,
             )
         )

@@ -1,0 +1,88 @@
+"""Every refusal as a page that says what is wrong and what to do next. Never a stack trace, never bare text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from checkpoints.errors import ReviewQueueError
+
+TITLES = {
+    400: "This request cannot be used",
+    403: "You may not do this",
+    404: "There is nothing at this address",
+    405: "This address does not answer that way",
+    409: "Something changed in the meantime",
+    413: "This is too large",
+    422: "Something in the form needs correcting",
+    429: "That was too fast",
+    500: "Something broke on our side",
+    503: "A part we need is away",
+}
+NEXT_STEPS = {
+    400: "Go back and try again from the page you came from.",
+    403: "An admin can change roles. If you came by a link, ask its sender to decide instead.",
+    404: "It may never have existed, or its address was shortened. Look for it in the list of handoffs.",
+    409: "Open the page again to see what it looks like now.",
+    429: "Wait a minute and try again. Nothing was lost.",
+    500: "Nothing was decided. Try again; if it happens twice, give the request number below to whoever runs this.",
+    503: "Nothing was decided. The same request works again in a moment.",
+}
+
+
+def problem_page(request: HttpRequest, error: ReviewQueueError) -> HttpResponse:
+    response = error_page(request, error.status, error.detail, title=None)
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def error_page(request: HttpRequest, status: int, detail: str, *, title: str | None = None) -> HttpResponse:
+    """A plain page without the frame: it must render when half of the application does not."""
+    context = {
+        "status": status,
+        "heading": title or TITLES.get(status, TITLES[500 if status >= 500 else 400]),
+        "detail": detail,
+        "next_step": NEXT_STEPS.get(status, ""),
+        "request_id": getattr(request, "request_id", ""),
+        "theme": request.COOKIES.get("theme") if request.COOKIES.get("theme") in ("light", "dark") else None,
+    }
+    return render(request, "error.html", context, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, 400, "The request is malformed or came to a host name that is not ours.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, 403, "Your account does not have the right for this.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, 404, "No page, handoff or session of ours has this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    context: dict[str, Any] = {
+        "status": 500,
+        "heading": TITLES[500],
+        "detail": "An error that we did not expect stopped this page.",
+        "next_step": NEXT_STEPS[500],
+        "request_id": getattr(request, "request_id", ""),
+    }
+    # Without the request: a context processor may be what broke.
+    return HttpResponse(render_to_string("error.html", context), status=500)
+
+
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """CSRF_FAILURE_VIEW."""
+    return error_page(
+        request,
+        403,
+        "The form's security token is missing, old or from another site, so nothing was done. "
+        "Go back, reload the page and send the form again; copy what you typed first.",
+        title="This form cannot be trusted",
+    )

@@ -1,0 +1,227 @@
+"""`/queue/`: what waits for a person, worst and most urgent first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import F
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from checkpoints.errors import InvalidInput
+from checkpoints.models import Handoff
+from checkpoints.services import clock
+from checkpoints.types import Reason, State
+from reviewqueue.models import User
+from reviewqueue.pages import keyset, waiting, words
+from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, single_parameters, unchanged
+from reviewqueue.services import access
+from reviewqueue.services.access import Act
+
+TABS = {"waiting": "Waiting", "mine": "Mine", "escalated": "Escalated", "rejected": "Rejected"}
+FILTERS = ("severity", "role", "finding", "session", "q")
+PARAMETERS = frozenset({"view", "after", "before", *FILTERS})
+URGENCY = (
+    keyset.Column("severity", keyset.read_integer, descending=True),
+    keyset.Column("review_deadline", keyset.read_instant, nullable=True),
+    keyset.Column("id", keyset.read_text),
+)
+NEWEST = (
+    keyset.Column("received_at", keyset.read_instant, descending=True),
+    keyset.Column("id", keyset.read_text, descending=True),
+)
+TITLE_LENGTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    required: int
+    given: int
+
+    @property
+    def dots(self) -> list[bool]:
+        return [place < self.given for place in range(self.required)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One line of the queue, ready to print."""
+
+    handoff: Handoff
+    severity: str
+    title: str
+    why: str
+    more: int
+    tags: tuple[str, ...]
+    since: datetime
+    waited: str
+    due: str
+    tone: str
+    used: float
+    quorum: Quorum | None
+    holder: str
+    held_by_you: bool
+
+
+@page(may=Act.SEE_QUEUE)
+def queue(request: PersonRequest) -> HttpResponse:
+    given = single_parameters(request.GET, known=PARAMETERS)
+    view = given.get("view", "waiting")
+    if view not in TABS:
+        raise InvalidInput(f"“view” is one of {', '.join(TABS)}.", status=400)
+    filters = read_filters(given)
+    columns = NEWEST if view == "rejected" else URGENCY
+    rows = filters.apply(waiting.tab(view, request.user))
+    found = keyset.take(
+        rows.with_names().select_related("claim__holder"),  # type: ignore[attr-defined]
+        columns,
+        after=given.get("after", ""),
+        before=given.get("before", ""),
+    )
+    counts = {name: waiting.capped_count(filters.apply(waiting.tab(name, request.user))) for name in TABS}
+    at = clock.now()
+    tag = _entity_tag(request, found, counts, at)
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    context = {
+        "view": view,
+        "tabs": [_tab(name, given, counts[name], view) for name in TABS],
+        "rows": [queue_row(handoff, request.user, at) for handoff in found.rows],
+        "count": counts[view],
+        "filters": filters,
+        "given": given,
+        "chips": _chips(given),
+        "poll": request.get_full_path(),
+        "next": _address(given, after=found.next) if found.next else "",
+        "previous": _address(given, before=found.previous) if found.previous else "",
+        "decides": access.may(request.user, Act.DECIDE),
+        "now": at,
+    }
+    if is_partial(request):
+        response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
+    else:
+        response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
+    response.headers["ETag"] = tag
+    return response
+
+
+def read_filters(given: Mapping[str, str]) -> waiting.Filters:
+    """The filters of an address. Raises InvalidInput (400) for a severity that is none."""
+    severity = given.get("severity", "")
+    if severity and severity not in words.RANKS:
+        raise InvalidInput("“severity” is high, medium, low or none.", status=400)
+    filters = waiting.Filters(severity=words.RANKS[severity] if severity else None)
+    texts = {name: given.get(name, "").strip() for name in FILTERS if name != "severity"}
+    if any("\0" in text or len(text) > 300 for text in texts.values()):
+        raise InvalidInput("A filter holds at most 300 characters and no NUL.", status=400)
+    return replace(filters, **texts)
+
+
+def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
+    since = handoff.flagged_at or handoff.received_at
+    deadline = handoff.review_deadline
+    used = words.used_share(since, deadline, at) if deadline else 0.0
+    claim = getattr(handoff, "claim", None)
+    live = claim is not None and claim.expires_at > at
+    return QueueRow(
+        handoff=handoff,
+        severity=words.SEVERITIES[handoff.severity],
+        title=words.cut(handoff.title, TITLE_LENGTH),
+        why=why(handoff),
+        more=max(0, handoff.finding_count - 1),
+        tags=tuple(_tags(handoff)),
+        since=since,
+        waited=words.span((at - since).total_seconds()),
+        due=words.deadline_words(deadline, at) if deadline else "",
+        tone=words.deadline_tone(used),
+        used=round(used, 3),
+        quorum=_quorum(handoff),
+        holder=claim.holder.label if live else "",
+        held_by_you=live and claim.holder_id == user.pk,
+    )
+
+
+def why(handoff: Handoff) -> str:
+    """The first finding in plain words, else the reason that stopped it."""
+    if handoff.first_finding:
+        return handoff.first_finding
+    for reason in handoff.reasons:
+        return words.REASONS[Reason(reason)]
+    return "Nothing was found"
+
+
+def _tags(handoff: Handoff) -> list[str]:
+    tags = []
+    if handoff.risk == "high":
+        tags.append("high risk")
+    if handoff.state == State.ESCALATED:
+        tags.append("escalated")
+    if handoff.revision > 1:
+        tags.append("edited")
+    if handoff.reopened:
+        tags.append("reopened")
+    if handoff.last_attempt:
+        tags.append(f"sent {words.plural(handoff.last_attempt, 'time')}")
+    return tags
+
+
+def _quorum(handoff: Handoff) -> Quorum | None:
+    if handoff.approvals_required < 2:
+        return None
+    return Quorum(handoff.approvals_required, handoff.approvals_given)
+
+
+def _tab(name: str, given: Mapping[str, str], count: str, current: str) -> dict[str, Any]:
+    kept = {key: value for key, value in given.items() if key in FILTERS and value}
+    return {
+        "name": name,
+        "label": TABS[name],
+        "count": count,
+        "current": name == current,
+        "href": _link({**kept, **({} if name == "waiting" else {"view": name})}),
+    }
+
+
+def _chips(given: Mapping[str, str]) -> list[dict[str, str]]:
+    """The filters in force, each with the address without it."""
+    chips = []
+    for name in FILTERS:
+        if value := given.get(name, "").strip():
+            rest = {key: text for key, text in given.items() if key not in (name, "after", "before") and text}
+            chips.append({"name": "search" if name == "q" else name, "value": value, "without": _link(rest)})
+    return chips
+
+
+def _address(given: Mapping[str, str], **cursor: str | None) -> str:
+    kept = {key: value for key, value in given.items() if key not in ("after", "before") and value}
+    return _link({**kept, **{name: value for name, value in cursor.items() if value}})
+
+
+def _link(parameters: Mapping[str, str]) -> str:
+    return reverse("review:queue") + (f"?{urlencode(parameters)}" if parameters else "")
+
+
+def _empty_facts(found: keyset.Slice[Handoff], given: Mapping[str, str]) -> dict[str, Any]:
+    """What an empty list should say: nothing waits, nothing matches, or nothing ever came."""
+    if found.rows or any(given.get(name) for name in FILTERS):
+        return {}
+    latest = Handoff.objects.exclude(decided_at=None).order_by(F("decided_at").desc()).first()
+    return {"nothing_ever": not Handoff.objects.exists(), "last_decided": latest}
+
+
+def _entity_tag(
+    request: PersonRequest, found: keyset.Slice[Handoff], counts: Mapping[str, str], at: datetime
+) -> str:
+    """Changes when anything printed changes, except the passing of time, which the browser counts itself."""
+    parts: list[object] = [request.user.public_id, is_partial(request), sorted(counts.items()), found.next]
+    for handoff in found.rows:
+        claim = getattr(handoff, "claim", None)
+        held = claim.holder_id if claim and claim.expires_at > at else None
+        parts.append((handoff.pk, handoff.version, held))
+    return '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'
