@@ -35,6 +35,7 @@ def test_a_checkpoint_with_long_names_is_stored_and_judged(db: None, kind: str) 
             recovery_instructions=recovery,
         ),
     )
+    assert {"HC-02", "HC-84"} & set(found.finding_codes)
     assert found.outcome in ("flagged", "rejected")
     assert Handoff.objects.get(pk=found.pk).task_id is not None
 

@@ -9,7 +9,6 @@ from checkpoints.errors import ProblemError, Refused
 from checkpoints.formats import engine
 from checkpoints.formats.form import Format
 from checkpoints.formats.identity import Identity, read_identity, refuse
-from checkpoints.formats.names import with_short_names
 from checkpoints.formats.registry import FORMATS
 from checkpoints.types import JSONObject, JSONValue, Limits, Submission
 
@@ -91,5 +90,5 @@ def _submission(body: bytes, document: JSONObject, form: Format, identity: Ident
         body_digest=body_digest,
         content_digest=digest(payload),
         body_size=len(body),
-        facts=with_short_names(form.read(payload, envelope)),
+        facts=form.read(payload, envelope),
     )

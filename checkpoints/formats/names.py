@@ -1,7 +1,7 @@
-"""Names in facts are short enough for an index, whatever the document holds.
+"""Names as rows hold them: short enough for an index, whatever the document says.
 
 A name of thousands of characters is a finding, not a reason to refuse or to fail: the checkpoint is stored all the
-same. In the facts, which are an index over the bytes, it stands cut, with a digest, so that equal names stay equal
+same. Checks read the facts as they are; a row gets such a name cut, with a digest, so that equal names stay equal
 and different ones different.
 """
 

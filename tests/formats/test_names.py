@@ -1,4 +1,4 @@
-"""Names of any length read as facts that an index can hold."""
+"""Names of any length become names that an index can hold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from checkpoints.formats import admit
+from checkpoints.formats import admit, with_short_names
 from checkpoints.formats.names import MAX_BYTES, NAMES, short
 from checkpoints.types import Facts
 from tests.samples import engine_document, handoff_document
 
 
 def facts(document: dict[str, Any]) -> Facts:
-    return admit(json.dumps(document).encode()).facts
+    return with_short_names(admit(json.dumps(document).encode()).facts)
 
 
 @pytest.mark.parametrize("name", ["a", "x" * 200, "x" * MAX_BYTES, "é" * 300])
@@ -50,6 +50,11 @@ def test_every_name_of_the_facts_is_cut() -> None:
     engine = facts(engine_document(id=long, runId=long, turnId=long, parentRunId=long))
     for member in NAMES:
         assert short(long) in (getattr(flat, member), getattr(engine, member)), member
+
+
+def test_checks_still_read_the_whole_name() -> None:
+    long = "n" * 5000
+    assert admit(json.dumps(handoff_document(task_id=long)).encode()).facts.task_id == long
 
 
 def test_cutting_never_splits_a_character() -> None:
