@@ -116,7 +116,7 @@ def ping_pong(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     facts = submission.facts
     yield Hit(
         "HC-80",
-        view(submission).pointer("target_role", "/target_role"),
+        view(submission).pointer("agent_role", "/agent_role"),
         f"{facts.agent_role} and {facts.target_role} have passed task {facts.task_id or '(none)'} back and "
         "forth "
         f"{turns + 1} times. Somebody must decide it.",

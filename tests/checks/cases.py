@@ -336,7 +336,7 @@ COMPARED = (
          known={"idempotency_key_used_by": "0195a6f2-4c1e-7b3a-9d55-2f0c8e1b7a60"}, near_known={}),
     Case("HC-78", UNCHANGED, "/handoff_target/target_role", UNCHANGED, known={"equal_posts": 2},
          near_known={"equal_posts": 1}),
-    Case("HC-80", UNCHANGED, "/handoff_target/target_role", UNCHANGED, severity="medium",
+    Case("HC-80", UNCHANGED, "/agent_role", UNCHANGED, severity="medium",
          known={"role_alternations": 4}, near_known={"role_alternations": 3}),
     Case("HC-82", UNCHANGED, "/tool_outputs/0/call_id", UNCHANGED, severity="low",
          known={"foreign_call_ids": {"call-91": "claims-2026-0300"}},
