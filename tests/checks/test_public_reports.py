@@ -6,13 +6,14 @@ import json
 
 import pytest
 
+from checkpoints.types import JSONObject
 from tests.checks.documents import all_of, base, changed, hits, sealed, set_at, submission, without
 
 STEP = base()["completed_steps"][0]
 DECISION = base()["pending_decisions"][0]
 OUTPUT = base()["tool_outputs"][0]
 TURNS = [f"{who}: {text}" for who, text in zip(["User", "Assistant"] * 4, "abcdefgh", strict=True)]
-ROLES = {"roles": {"intake": {}, "assessor": {}}}
+ROLES: JSONObject = {"roles": {"intake": {}, "assessor": {}}}
 
 
 def afterwards(change):

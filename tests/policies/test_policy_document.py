@@ -63,6 +63,8 @@ def test_a_full_document_is_compiled():
     assert policy.roles["triage"].fallback_role == "legal"
     assert policy.risk_rules[0].when == {"target_role": ("payments",)}
     assert policy.external_ticket_required_for == (Risk.HIGH,)
+    assert policy.external_ticket_matches is not None
+    assert policy.task_id_matches is not None
     assert policy.external_ticket_matches("CHG-12")
     assert not policy.external_ticket_matches("CHG-12\n")
     assert policy.task_id_matches("T-4411")
