@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -77,6 +78,12 @@ def admit(*, orchestrator: Orchestrator, body: bytes, submission: Submission, ac
         fault("admission.before_commit")
     fault("admission.after_commit")
     return admitted
+
+
+def lock_sessions(*, orchestrator: Orchestrator, session_ids: Sequence[str]) -> None:
+    """Lock sessions in the order given, made where they are missing: `store` then waits for nobody."""
+    with connection.cursor() as cursor:
+        cursor.executemany(LOCK_SESSION, [[orchestrator.pk, session_id] for session_id in session_ids])
 
 
 def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, actor: Actor) -> Admitted:
