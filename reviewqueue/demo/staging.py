@@ -19,13 +19,12 @@ from checkpoints.services import admission, attempts, dispatch
 from checkpoints.services.clock import now
 from checkpoints.services.policy import active, publish
 from checkpoints.services.verification import drain
-from checkpoints.types import Actor, State
+from checkpoints.types import COMMAND_LINE, Actor, State
 from reviewqueue.demo.incidents import Incident, demo_policy, incidents
 from reviewqueue.models import User
 from reviewqueue.services import claiming, deciding, editing
 
 ORCHESTRATOR = "demo"
-AUTHOR = Actor(kind="system", id="system:cli", label="Command line")
 SENDER = Actor(kind="orchestrator", id=ORCHESTRATOR, label=ORCHESTRATOR)
 VERDICT_SECONDS = 60.0
 
@@ -38,7 +37,7 @@ def publish_policy() -> bool:
     """Make the demo policy the first version. False where any policy was published before: it is kept."""
     if active(fresh=True).version:
         return False
-    publish(document=demo_policy(), actor=AUTHOR, note="The policy of the demo")
+    publish(document=demo_policy(), actor=COMMAND_LINE, note="The policy of the demo")
     return True
 
 
