@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import pytest
 import rfc8785
+from django.db import transaction
 
 from checkpoints.formats import admit as read
 from checkpoints.models import AuditEntry, AuditText, Handoff
-from checkpoints.services import audit, transition
+from checkpoints.services import audit
 from checkpoints.services.admission import admit
+from checkpoints.services.clock import now
 from checkpoints.types import Actor, rfc3339
+from reviewqueue.services.deciding import decide
 from tests import characters
 
 
@@ -49,16 +53,14 @@ def test_entries_of_one_subject_never_fork(db: None) -> None:
     actor = Actor("system", "system:test", "Test")
 
     def write() -> None:
-        from django.db import transaction
-
-        from checkpoints.services.clock import now
-
         for _ in range(10):
             with transaction.atomic():
                 audit.record(audit.Entry("token.created", actor, subject, now()))
 
     assert characters.together(write, write, write) == [None, None, None]
-    found = AuditEntry.objects.filter(subject_kind=subject[0], subject_id=subject[1]).order_by("subject_index")
+    found = AuditEntry.objects.filter(subject_kind=subject[0], subject_id=subject[1]).order_by(
+        "subject_index"
+    )
     assert [entry.subject_index for entry in found] == list(range(30))
     digests = [entry.digest for entry in found]
     assert [entry.previous_digest for entry in found] == [None, *digests[:-1]]
@@ -66,17 +68,13 @@ def test_entries_of_one_subject_never_fork(db: None) -> None:
 
 def test_without_its_entry_nothing_happens(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     handoff = characters.flagged(characters.orchestrator())
-    monkeypatch.setattr(transition.audit, "record_many", lambda _: 1 / 0)
+    monkeypatch.setattr(audit, "record_many", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        from reviewqueue.services.deciding import decide
-
         decide(handoff_id=handoff.pk, reviewer=characters.person(), form=characters.form(handoff, "abort"))
     assert characters.reload(handoff).version == handoff.version
 
 
 def test_a_request_is_named_in_its_entries(db: None) -> None:
-    import json
-
     owner = characters.orchestrator()
     body = json.dumps(characters.document()).encode()
     actor = Actor("orchestrator", owner.name, owner.name, request_id="req-7", trace_id="ab" * 16)

@@ -19,6 +19,8 @@ from checkpoints.checks import (
     constraints,
     contradictions,
     decisions,
+    engine,
+    engine_history,
     fingerprint,
     footprint,
     history,
@@ -27,8 +29,6 @@ from checkpoints.checks import (
     safety,
     schema,
     sequence,
-    engine,
-    engine_history,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced

@@ -156,9 +156,7 @@ def _context(
         known_ticket=bool(known_ticket),
         idempotency_key_used_by=used_by,
         answers=found.answers,
-        equal_posts=sum(
-            1 for role, digest in found.pair if digest == likeness and role == handoff.agent_role
-        )
+        equal_posts=sum(1 for role, digest in found.pair if digest == likeness and role == handoff.agent_role)
         if likeness
         else 0,
         role_alternations=_alternations(handoff.agent_role, [role for role, _ in found.pair]),

@@ -89,7 +89,9 @@ def single_parameters(parameters: Any, *, known: frozenset[str] | None = None) -
     values: dict[str, str] = {}
     for name, given in parameters.lists():
         if len(given) != 1:
-            raise InvalidInput(f"“{name}” was sent {len(given)} times. Send it once.", slug="parameter-repeated", status=400)
+            raise InvalidInput(
+                f"“{name}” was sent {len(given)} times. Send it once.", slug="parameter-repeated", status=400
+            )
         if known is not None and name not in known:
             raise InvalidInput(f"“{name}” is not a parameter of this page.", status=400)
         values[name] = given[0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 
 from checkpoints.management.answering import Answer, AnsweringCommand, Failed
 from reviewqueue.demo import credentials, people, staging
-from reviewqueue.services import minting
+from reviewqueue.services.keys import create_key
 
 
 class Command(AnsweringCommand):
@@ -19,8 +20,8 @@ class Command(AnsweringCommand):
     )
 
     def answer(self, options: dict[str, Any]) -> Answer:
-        minting.create_key(path=settings.TICKET_KEY_FILE)
-        minting.install_signer()
+        create_key(path=settings.TICKET_KEY_FILE)
+        apps.get_app_config("reviewqueue").ready()  # the signer reads the key that now exists
         published = staging.publish_policy()
         path = settings.DATA_DIR / "demo.json"
         try:
