@@ -57,9 +57,8 @@ class AnsweringCommand(BaseCommand):
             details: list[JSONValue] = [
                 {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in error.errors
             ]
-            text = "\n".join(
-                [error.detail, *(f"  {item.pointer or '/'}: {item.detail}" for item in error.errors)]
-            )
+            more = [item for item in error.errors if item.detail != error.detail]
+            text = "\n".join([error.detail, *(f"  {item.pointer or '/'}: {item.detail}" for item in more)])
             data: JSONObject = {"code": error.slug, "errors": details}
             self._fail(text, NOT_DONE, data, as_json=options["json"])
         else:

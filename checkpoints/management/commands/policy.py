@@ -22,7 +22,7 @@ MISTAKES = 2
 
 class Command(AnsweringCommand):
     help = (
-        "show [--version N]: the policy document. validate FILE: look for mistakes. apply FILE: publish it, effective "
+        "show [VERSION]: the policy document. validate FILE: look for mistakes. apply FILE: publish it, effective "
         "for the next check and audited as system:cli. history: all versions. FILE may be - for standard input. "
         "Exit codes: 0 done, 2 the document has mistakes (each is named with its pointer), 1 not done."
     )
@@ -30,14 +30,15 @@ class Command(AnsweringCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("verb", choices=["show", "apply", "validate", "history"])
-        parser.add_argument("file", nargs="?", help="the policy document, for apply and validate")
-        parser.add_argument("--version", dest="policy_version", type=int, help="of show: an older version")
+        parser.add_argument(
+            "file", nargs="?", metavar="FILE|VERSION", help="the document; for show, the number of a version"
+        )
         parser.add_argument("--note", default="", help="of apply: why; it stands in the history")
 
     def answer(self, options: dict[str, Any]) -> Answer:
         verb, file = options["verb"], options["file"]
         if verb == "show":
-            return _show(options["policy_version"])
+            return _show(file)
         if verb == "history":
             return _history()
         if not file:
@@ -46,9 +47,11 @@ class Command(AnsweringCommand):
         return _apply(document, options["note"]) if verb == "apply" else _validated(document)
 
 
-def _show(version: int | None) -> Answer:
+def _show(version: str | None) -> Answer:
+    if version is not None and not version.isdecimal():
+        raise Failed(f"{version} is no version number. See `manage.py policy history`.")
     try:
-        found = policy.of_version(version=version) if version is not None else policy.active(fresh=True)
+        found = policy.of_version(version=int(version)) if version else policy.active(fresh=True)
     except PolicyVersion.DoesNotExist:
         raise Failed(f"There is no policy version {version}. See `manage.py policy history`.") from None
     published = rfc3339(found.published_at) if found.published_at else None

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
+from checkpoints import signing
 from checkpoints.management.answering import Answer, AnsweringCommand, Failed
-from reviewqueue.services import minting
+from reviewqueue.services.keys import create_key
 
 
 class Command(AnsweringCommand):
@@ -19,13 +20,13 @@ class Command(AnsweringCommand):
     def answer(self, options: dict[str, Any]) -> Answer:
         path = settings.TICKET_KEY_FILE
         try:
-            created = minting.create_key(path=path)
-            keys = minting.KeyFileSigner(path).jwks()["keys"]
+            created = create_key(path=path)
+            keys: Any = signing.current().jwks()["keys"]
         except (OSError, ValueError) as error:
             raise Failed(f"The signing key {path} cannot be used: {error}.") from error
-        kid = keys[0]["kid"]  # type: ignore[index,call-overload]
+        kid = str(keys[0]["kid"])
         said = "Created" if created else "Already there:"
         return Answer(
-            f"{said} {path}, key id {kid}. Restart the web process if it ran without a key.",
+            f"{said} {path}, key id {kid}.",
             {"path": str(path), "created": created, "kid": kid},
         )

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from checkpoints import signing
 from checkpoints.management.answering import Answer, AnsweringCommand
 from checkpoints.types import JSONObject, JSONValue
-from reviewqueue.services import minting
 from reviewqueue.settings import env
 
 ILL = 2
@@ -128,8 +128,8 @@ def _signing_key() -> Iterator[Seen]:
     if not path.is_file():
         yield Seen("signing_key", "failed", f"{path} is missing: run manage.py create_signing_key")
     else:
-        keys = minting.KeyFileSigner(path).jwks()["keys"]
-        yield Seen("signing_key", "ok", f"{path}, key id {keys[0]['kid']}")  # type: ignore[index,call-overload]
+        keys: Any = signing.current().jwks()["keys"]
+        yield Seen("signing_key", "ok", f"{path}, key id {keys[0]['kid']}")
 
 
 def _secret_key() -> Iterator[Seen]:
