@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.errors import ReviewQueueError
+from checkpoints.models import ApiToken
 from checkpoints.services import tokens
 from checkpoints.types import COMMAND_LINE
 from reviewqueue.demo.people import ACCOUNTS, give_new_passwords
 from reviewqueue.demo.staging import ORCHESTRATOR
 from reviewqueue.models import User
+
+LABEL = "demo.json"
 
 
 def still_good(path: Path) -> bool:
@@ -29,7 +32,9 @@ def still_good(path: Path) -> bool:
 def issue(*, people: dict[str, User], base_url: str, second_factor: bool, path: Path) -> None:
     """New passwords, a new token with all scopes, and the file that holds both, readable by its owner only."""
     passwords = give_new_passwords(people)
-    token, _ = tokens.create_token(orchestrator_name=ORCHESTRATOR, label="demo", days=365, actor=COMMAND_LINE)
+    for old in ApiToken.objects.filter(orchestrator__name=ORCHESTRATOR, label=LABEL, revoked_at__isnull=True):
+        tokens.revoke(token_id=old.pk, actor=COMMAND_LINE)
+    token, _ = tokens.create_token(orchestrator_name=ORCHESTRATOR, label=LABEL, days=365, actor=COMMAND_LINE)
     users = [
         {"username": name, "password": passwords[name], "role": role.value} for name, role in ACCOUNTS.items()
     ]
