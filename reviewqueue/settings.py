@@ -109,7 +109,7 @@ REDIS_URL = env.str("REDIS_URL", "") or _servers.get("redis_url", "redis://127.0
 SECRET_KEY = env.str("SECRET_KEY", "") or _servers.get("secret_key", "")
 SECRET_KEY_IS_RANDOM = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)  # enough for a command; the web process refuses it
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [])
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
 TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.pem")
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 
@@ -150,7 +150,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_CSP = {
+SECURE_CSP: dict[str, list[str]] = {
     "default-src": [CSP.NONE],
     "script-src": [CSP.SELF],
     "style-src": [CSP.SELF],
@@ -166,8 +166,7 @@ SECURE_CSP = {
 try:
     env.seal()
 except EnvValidationError as error:
-    _lines = "; ".join(f"{name}: {' '.join(why)}" for name, why in sorted(error.error_messages.items()))
-    raise ImproperlyConfigured(f"Settings cannot be used (docs/settings.md lists them). {_lines}") from error
+    raise ImproperlyConfigured(f"Settings cannot be used (docs/settings.md lists them): {error}") from error
 
 # Django (every env.… call stands above: sealing reports all wrong values at once)
 SESSION_COOKIE_AGE = SESSION_HOURS * 3600

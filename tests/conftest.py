@@ -46,19 +46,24 @@ def server_environment(servers: Servers, worker_number: int) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(server_environment: dict[str, str]) -> Iterator[None]:
+def django_db_setup(server_environment: dict[str, str], worker_number: int) -> Iterator[None]:
     """Point this process at its database, as the application's role. Replaces pytest-django's own."""
     import dj_database_url
     from django.conf import settings
     from django.db import connections
 
     from reviewqueue.celery import app
+    from reviewqueue.services.minting import create_key, install_signer
 
     for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT"):
         connections.settings["default"][name] = dj_database_url.parse(server_environment["DATABASE_URL"])[
             name
         ]
-    settings.REDIS_URL = settings.CELERY_BROKER_URL = app.conf.broker_url = server_environment["REDIS_URL"]
+    settings.REDIS_URL = settings.CELERY_BROKER_URL = server_environment["REDIS_URL"]
+    app.conf.update(broker_url=settings.CELERY_BROKER_URL)
+    settings.TICKET_KEY_FILE = Path(os.environ[FOLDER]) / f"keys-{worker_number}" / "ticket-key.pem"
+    create_key(path=settings.TICKET_KEY_FILE)
+    install_signer()
     yield
     connections.close_all()
 

@@ -161,7 +161,12 @@ def _start(folder: Path, children: list[subprocess.Popen[bytes]]) -> Servers:
     children.append(
         embedded.start_valkey(port=servers.valkey_port, password=servers.valkey_password, log=log)
     )
-    with embedded.connect_when_ready(servers.url("superuser", "postgres"), postgres) as connection:
+
+    def check() -> None:
+        if postgres.poll() is not None:
+            raise RuntimeError(f"PostgreSQL ended with code {postgres.returncode}.\n{log.read_text()}")
+
+    with embedded.connect_when_ready(servers.url("superuser", "postgres"), check) as connection:
         embedded.create_roles_and_database(connection, passwords)
         embedded.create_database(connection, TEMPLATE)
     environment = os.environ | servers.environment(TEMPLATE) | {"DATABASE_ROLE": "owner"}

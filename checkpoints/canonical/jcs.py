@@ -13,12 +13,15 @@ SAFE_INTEGER = (1 << 53) - 1
 
 
 def canonicalize(value: JSONValue) -> bytes:
-    """RFC 8785 bytes of a value. Raises ValueError for what JSON cannot say: NaN, surrogates, ints past 2^53-1."""
-    if _sorts_like_jcs(value):
+    """RFC 8785 bytes of a value. Raises ValueError for what it cannot say: NaN, surrogates, ints past 2^53-1."""
+    if _numbers_agree(value):
         try:
-            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+            written = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         except TypeError:  # a lone surrogate or a key that is no string: let rfc8785 name the fault
             pass
+        else:
+            if written.isascii() or _keys_agree(value):
+                return written
     return rfc8785.dumps(value)
 
 
@@ -32,26 +35,40 @@ def digest_bytes(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def _sorts_like_jcs(value: JSONValue) -> bool:
-    """Whether orjson's sorted output is RFC 8785 to the byte.
+def _numbers_agree(value: JSONValue) -> bool:
+    """Whether orjson writes all numbers as RFC 8785 does, and nothing but JSON values stand here.
 
-    Three things differ: floats (1.0, 1e16, -0.0), integers past 2^53-1 (RFC 8785 has none), and the order of
-    keys from U+D800 up, which orjson sorts by UTF-8 bytes and RFC 8785 by UTF-16 units.
+    Whole floats differ (1.0, 1e16, -0.0), so do very small ones, and RFC 8785 has no integers past 2^53-1.
     """
-    stack: list[JSONValue] = [value]
-    while stack:
-        item = stack.pop()
+    items: list[JSONValue] = [value]
+    for item in items:  # grows while it is read
         kind = type(item)
+        if kind is str:
+            continue
         if kind is dict:
-            for key in item:  # type: ignore[union-attr]
-                if type(key) is not str or (not key.isascii() and max(key) >= "\ud800"):
-                    return False
-            stack.extend(item.values())  # type: ignore[union-attr]
+            items.extend(item.values())  # type: ignore[union-attr]
         elif kind is list:
-            stack.extend(item)  # type: ignore[arg-type]
+            items.extend(item)  # type: ignore[arg-type]
         elif kind is int:
             if not -SAFE_INTEGER <= item <= SAFE_INTEGER:  # type: ignore[operator]
                 return False
-        elif kind is not str and kind is not bool and item is not None:
+        elif kind is float:
+            # NaN and the infinities fail this comparison or the next.
+            if not 1e-4 < abs(item) < 1e15 or item == int(item):  # type: ignore[arg-type]
+                return False
+        elif item is not None and kind is not bool:
             return False
+    return True
+
+
+def _keys_agree(value: JSONValue) -> bool:
+    """Whether keys sort alike as UTF-8 bytes and as UTF-16 units: below U+D800 they do."""
+    items: list[JSONValue] = [value]
+    for item in items:
+        if type(item) is dict:
+            if any(not key.isascii() and max(key) >= "\ud800" for key in item):
+                return False
+            items.extend(item.values())
+        elif type(item) is list:
+            items.extend(item)
     return True

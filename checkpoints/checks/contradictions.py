@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
-from checkpoints.checks.shape import place, view
-from checkpoints.types import CheckContext, Hit, Submission
+from checkpoints.canonical import normalize_claimed
+from checkpoints.checks.shape import (
+    CurrentStep,
+    Step,
+    View,
+    is_blank,
+    open_blocking,
+    place,
+    same_word,
+    shown,
+    view,
+)
+from checkpoints.formats import Received
+from checkpoints.formats.reading import folded_risk, instant
+from checkpoints.types import CheckContext, Hit, JSONValue, Submission
 
 FORMATS = ("handoff/1",)
+
+WAITING: Final = ("blocked", "awaiting_approval")
 
 
 def steps_done_twice(submission: Submission, context: CheckContext) -> Iterator[Hit]:
@@ -22,8 +38,8 @@ def steps_done_twice(submission: Submission, context: CheckContext) -> Iterator[
                 f"{step.pointer}/step_id",
                 f"Step {step.step_id} stands in {place(first[step.step_id])} and in {place(step.pointer)}. "
                 "Keep one entry per step.",
-                expected="each step_id once",
-                actual=step.step_id,
+                "each step_id once",
+                step.step_id,
             )
         else:
             first[step.step_id] = step.pointer
@@ -42,30 +58,327 @@ def step_done_and_in_progress(submission: Submission, context: CheckContext) -> 
                 f"{current.pointer}/step_id",
                 f"Step {current.step_id} stands in {place(step.pointer)} and in {current.name}. "
                 "It is either done or under way.",
-                expected=None,
-                actual=current.step_id,
+                None,
+                current.step_id,
             )
             return
 
 
-def done_but_in_progress(submission: Submission, context: CheckContext) -> Iterable[Hit]:
-    """HC-18."""
+def status_and_work(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-18, HC-20 and HC-21: the status against the steps."""
     document = view(submission)
-    current = document.current_step
-    if document.status != "completed" or current is None:
-        return ()
+    current, status = document.current_step, document.get("task_status")
+    name = status.name if status else "task_status"
+    if document.status == "completed":
+        if current is not None:
+            yield Hit(
+                "HC-18",
+                current.pointer,
+                f"{name} is completed, but {_named(current)} is still in {current.name}. Finish the step, "
+                "or send "
+                "in_progress.",
+                None,
+                current.step_id,
+            )
+        if document.steps == () and document.pointer("completed_steps", ""):
+            yield Hit(
+                "HC-20",
+                document.pointer("completed_steps", "/completed_steps"),
+                f"{name} is completed, but completed_steps is empty: nothing shows that any work was done.",
+                "at least one step",
+                [],
+            )
+    elif document.status == "in_progress" and current is None and _says_no_step(document):
+        yield Hit(
+            "HC-21",
+            document.pointer("in_progress_step", "/in_progress_step"),
+            f"{name} is in_progress, but in_progress_step names no step: the next agent has nothing to resume.",
+            "a step",
+            None,
+        )
+
+
+def _named(current: CurrentStep) -> str:
+    return f"step {current.step_id}" if current.step_id else "a step"
+
+
+def _says_no_step(document: View) -> bool:
+    found = document.given("in_progress_step")
+    return found is None or isinstance(found.value, dict)
+
+
+def status_and_decisions(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-19, HC-22, HC-23 and HC-30: the status against the open decisions."""
+    document = view(submission)
     status = document.get("task_status")
-    step = f"step {current.step_id}" if current.step_id else "a step"
-    return (
-        Hit(
-            "HC-18",
-            current.pointer,
-            f"{status.name if status else 'task_status'} is completed, but {step} is still in {current.name}. "
-            "Finish the step, or send in_progress.",
-            expected=None,
-            actual=current.step_id,
-        ),
+    if document.decisions is None or status is None:
+        return
+    blocking = open_blocking(submission, context.answers)
+    name, value = status.name, document.status
+    if value in ("completed", "in_progress") and blocking:
+        first = blocking[0]
+        code = "HC-19" if value == "completed" else "HC-23"
+        then = (
+            "A task with an open question is not completed: send blocked, or record its answer as a step."
+            if code == "HC-19"
+            else "Send blocked or awaiting_approval, or mark the decision as not blocking."
+        )
+        others = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+        yield Hit(
+            code,
+            f"{first.pointer}/blocking",
+            f"{name} is {value}, but decision {first.decision_id or place(first.pointer)}{others} is open "
+            "and blocking. "
+            f"{then}",
+            False,
+            True,
+        )
+    elif value in WAITING and not document.decisions and _is_empty(document, "pending_decisions"):
+        yield Hit(
+            "HC-30",
+            "/pending_decisions",
+            f"{name} is {value}, but pending_decisions is empty: nobody can see what it waits for.",
+            "the open decision",
+            [],
+        )
+    elif value == "blocked" and not any(decision.blocking for decision in document.decisions):
+        ids = ", ".join(decision.decision_id or "?" for decision in document.decisions[:5])
+        yield Hit(
+            "HC-22",
+            "/pending_decisions",
+            f"{name} is blocked, but none of the pending decisions ({shown(ids, 100)}) is blocking: nobody "
+            "can unblock it.",
+            "a decision with blocking true",
+            False,
+        )
+
+
+def _is_empty(document: View, member: str) -> bool:
+    found = document.given(member)
+    return found is not None and found.value == []
+
+
+def waits_without_a_gate(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-24."""
+    document = view(submission)
+    status = document.get("task_status")
+    if document.status != "awaiting_approval" or status is None or document.text("approval_ticket_reference"):
+        return
+    if document.decisions == () and _is_empty(document, "pending_decisions"):
+        yield Hit(
+            "HC-24",
+            status.pointer,
+            f"{status.name} is awaiting_approval, but there is neither an approval_ticket_reference nor a "
+            "pending "
+            "decision: nobody can find what has to be approved.",
+            "a ticket or a decision",
+            "awaiting_approval",
+        )
+
+
+def evidence_of_steps(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-33."""
+    for step in view(submission).steps or ():
+        lacking = [
+            member
+            for member in ("step_id", "completed_at", "output_reference")
+            if is_blank(step.members.get(member))
+        ]
+        if lacking:
+            name = f"Step {step.step_id}" if step.step_id else place(step.pointer)
+            yield Hit(
+                "HC-33",
+                f"{step.pointer}/{lacking[0]}",
+                f"{name} is called completed, but has no {' and no '.join(lacking)}: nothing shows that "
+                "the work exists.",
+                "a value",
+                step.members.get(lacking[0]),
+            )
+
+
+def half_filled_step(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-34."""
+    current = view(submission).current_step
+    if current is None:
+        return
+    if current.step_id is None:
+        if not isinstance(current.members.get("step_id"), str | None):
+            return
+        yield Hit(
+            "HC-34",
+            f"{current.pointer}/step_id",
+            f"{current.name} has content but no step_id. Name the step, or send null.",
+            "a step_id",
+            current.members.get("step_id"),
+        )
+    elif is_blank(current.members.get("started_at")):
+        yield Hit(
+            "HC-34",
+            f"{current.pointer}/started_at",
+            f"{current.name} names step {current.step_id} but not when it started.",
+            "a time",
+            current.members.get("started_at"),
+        )
+
+
+def order_of_times(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-39, HC-40 and HC-41."""
+    document = view(submission)
+    taken, produced = document.get("produced_at"), submission.facts.produced_at
+    before: Step | None = None
+    for step in document.steps or ():
+        if step.completed_at is None:
+            continue
+        if produced is not None and taken is not None and step.completed_at > produced:
+            yield Hit(
+                "HC-39",
+                f"{step.pointer}/completed_at",
+                f"Step {step.step_id or place(step.pointer)} finished at "
+                f"{step.members.get('completed_at')}, after the "
+                f"checkpoint was taken ({taken.name} {taken.value}).",
+                f"at most {taken.value}",
+                step.members.get("completed_at"),
+            )
+        if before is not None and before.completed_at is not None and step.completed_at < before.completed_at:
+            yield Hit(
+                "HC-41",
+                f"{step.pointer}/completed_at",
+                f"Step {step.step_id or place(step.pointer)} finished at "
+                f"{step.members.get('completed_at')}, before "
+                f"{before.step_id or place(before.pointer)} ({before.members.get('completed_at')}), which "
+                "stands before it.",
+                "chronological order",
+                step.members.get("completed_at"),
+            )
+        before = step
+    current = document.current_step
+    if current is None or current.started_at is None or produced is None or taken is None:
+        return
+    if current.started_at > produced:
+        yield Hit(
+            "HC-40",
+            f"{current.pointer}/started_at",
+            f"Step {current.step_id or current.name} starts at {current.members.get('started_at')}, after "
+            "the checkpoint "
+            f"was taken ({taken.name} {taken.value}).",
+            f"at most {taken.value}",
+            current.members.get("started_at"),
+        )
+
+
+def two_vocabularies(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-29 and HC-65: one document says the same thing twice, differently."""
+    document = view(submission)
+    for member in ("task_status", "task_id", "completed_steps", "in_progress_step"):
+        places = document.in_payload(member)
+        for other in places[1:]:
+            if not _same_status(places[0].value, other.value):
+                yield Hit(
+                    "HC-29",
+                    other.pointer,
+                    f"{place(places[0].pointer)} is {shown(places[0].value, 80)}, but "
+                    f"{place(other.pointer)} is "
+                    f"{shown(other.value, 80)}. One of them is stale.",
+                    _brief(places[0].value),
+                    _brief(other.value),
+                )
+    agents = [found for found in document.in_payload("agent_id") if not is_blank(found.value)]
+    if len(agents) == 2 and agents[0].value != agents[1].value:
+        yield Hit(
+            "HC-65",
+            agents[1].pointer,
+            f"agent_id is {shown(agents[0].value, 80)}, but agent_instance_id is "
+            f"{shown(agents[1].value, 80)}. They name "
+            "one agent: send the same, or only one.",
+            _brief(agents[0].value),
+            _brief(agents[1].value),
+        )
+
+
+def _same_status(first: JSONValue, second: JSONValue) -> bool:
+    if isinstance(first, str) and isinstance(second, str):
+        return same_word(first, second)
+    return first == second
+
+
+def _brief(value: JSONValue) -> JSONValue:
+    return shown(value) if isinstance(value, str | list | dict) else value
+
+
+def envelope_and_payload(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-76. Identity members that differ were refused at admission."""
+    if submission.form != "envelope":
+        return
+    document = view(submission)
+    for member, agrees in _COMPARED.items():
+        for outer in document.in_envelope(member):
+            for inner in document.in_payload(member)[:1]:
+                if not agrees(outer.value, inner.value):
+                    yield _differs(outer, inner)
+
+
+def _differs(outer: Received, inner: Received) -> Hit:
+    return Hit(
+        "HC-76",
+        inner.pointer,
+        f"{outer.name} is {shown(outer.value, 80)} in the envelope, but {place(inner.pointer)} is "
+        f"{shown(inner.value, 80)} in the payload. The reviewer would decide on one and the receiver act "
+        "on the other.",
+        _brief(outer.value),
+        _brief(inner.value),
     )
 
 
-CHECKS = (steps_done_twice, step_done_and_in_progress, done_but_in_progress)
+def _equal(first: JSONValue, second: JSONValue) -> bool:
+    return type(first) is type(second) and first == second
+
+
+def _same_risk(first: JSONValue, second: JSONValue) -> bool:
+    known = folded_risk(first)
+    return first == second or (known is not None and known is folded_risk(second))
+
+
+def _same_time(first: JSONValue, second: JSONValue) -> bool:
+    known = instant(first)
+    return first == second or (known is not None and known == instant(second))
+
+
+def _same_digest(first: JSONValue, second: JSONValue) -> bool:
+    if not isinstance(first, str) or not isinstance(second, str):
+        return _equal(first, second)
+    known = normalize_claimed(first.strip())
+    return first == second or (known is not None and known == normalize_claimed(second.strip()))
+
+
+_COMPARED: Final[Mapping[str, Callable[[JSONValue, JSONValue], bool]]] = {
+    "agent_id": _equal,
+    "agent_role": _equal,
+    "target_role": _equal,
+    "task_id": _equal,
+    "handoff_reason": _equal,
+    "risk_level": _same_risk,
+    "human_approval_required": _equal,
+    "approval_ticket_reference": _equal,
+    "context_fingerprint": _same_digest,
+    "context_reference": _equal,
+    "idempotency_key": _equal,
+    "max_retries": _equal,
+    "produced_at": _same_time,
+    "previous_checkpoint_id": _equal,
+    "attempt": _equal,
+    "reported_issues": _equal,
+    "format": _equal,
+}
+
+CHECKS = (
+    steps_done_twice,
+    step_done_and_in_progress,
+    status_and_work,
+    status_and_decisions,
+    waits_without_a_gate,
+    evidence_of_steps,
+    half_filled_step,
+    order_of_times,
+    two_vocabularies,
+    envelope_and_payload,
+)

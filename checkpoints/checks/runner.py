@@ -10,10 +10,25 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from checkpoints.checks import (
+    approvals,
+    clock,
     conclusions,
+    constraints,
     contradictions,
+    decisions,
+    fingerprint,
+    footprint,
+    history,
+    integrity,
+    recovery,
+    safety,
+    schema,
+    sequence,
+    engine,
+    engine_history,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -24,7 +39,21 @@ type Check = Callable[[Submission, CheckContext], Iterable[Hit]]
 # Each module has FORMATS (formats it judges, ("*",) for all) and CHECKS. A new family is one line here, one
 # module and one catalogue file.
 FAMILIES: tuple[ModuleType, ...] = (
+    schema,
+    integrity,
+    fingerprint,
     contradictions,
+    decisions,
+    approvals,
+    constraints,
+    recovery,
+    clock,
+    sequence,
+    history,
+    footprint,
+    safety,
+    engine,
+    engine_history,
 )
 
 _BROKEN_SHAPE = frozenset({"HC-01", "HC-03", "EC-01"})
@@ -57,13 +86,12 @@ def run(submission: Submission, context: CheckContext) -> Run:
             continue
         before = len(failures)
         for check in family.CHECKS:
-            _guarded(check, lambda check=check: check(submission, context), hits, failures)
+            _guarded(check, (submission, context), hits, failures)
         if len(failures) == before:
             completed.append(_family_name(family))
     before = len(failures)
     for late in conclusions.LATE_CHECKS:
-        seen = tuple(hits)
-        _guarded(late, lambda late=late, seen=seen: late(submission, context, seen), hits, failures)
+        _guarded(late, (submission, context, tuple(hits)), hits, failures)
     if len(failures) == before:
         completed.append(_family_name(conclusions))
     kept = silenced(hits, context.policy)
@@ -80,22 +108,22 @@ def _family_name(family: ModuleType) -> str:
 
 def _guarded(
     check: Callable[..., Iterable[Hit]],
-    call: Callable[[], Iterable[Hit]],
+    arguments: tuple[Any, ...],
     hits: list[Hit],
     failures: list[Failure],
 ) -> None:
     found: list[Hit] = []
     try:
-        found.extend(call())
-    except Exception as error:  # noqa: BLE001  WONTFIX: fail closed, whatever a check raises (contract §2.5)
+        found.extend(check(*arguments))
+    except Exception as error:
         failure = _failure(check, error)
         failures.append(failure)
         hits.append(
             Hit(
                 "SYS-01",
                 "",
-                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must look at "
-                "this document; tell the platform team the name of the check.",
+                f"The check {failure.check} crashed with {failure.error} at {failure.at}. A person must look "
+                "at this document; tell the platform team the name of the check.",
                 actual=failure.check,
             )
         )

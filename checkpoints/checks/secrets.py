@@ -44,7 +44,11 @@ KINDS: Final = (
     _kind("Hugging Face token", ("hf_",), r"hf_(?=[A-Za-z]{0,40}[0-9A-Z])[A-Za-z0-9]{30,}"),
     _kind("npm token", ("npm_",), r"npm_[A-Za-z0-9]{30,}"),
     _kind("mail key", ("SG.",), r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    _kind("signed web token", ("eyJ",), r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    _kind(
+        "signed web token",
+        ("eyJ",),  # A start inside a run of its own characters would make the search quadratic.
+        r"(?<!-)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    ),
     _kind("orchestrator token", ("rq_",), r"rq_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}(?![A-Za-z0-9])"),
 )
 

@@ -83,9 +83,7 @@ class View:
     def everywhere(self, member: str) -> tuple[Received, ...]:
         """All places of a member that are not null, the payload's before the envelope's."""
         return tuple(
-            found
-            for found in received_all(self._payload, self._envelope, member)
-            if found.value is not None
+            found for found in received_all(self._payload, self._envelope, member) if found.value is not None
         )
 
     def in_payload(self, member: str) -> tuple[Received, ...]:

@@ -54,9 +54,7 @@ def silenced(hits: Iterable[Hit], policy: CheckPolicy) -> tuple[Hit, ...]:
     return tuple(hit for hit in hits if not _is_silenced(hit, policy, high_at, codes_at))
 
 
-def _is_silenced(
-    hit: Hit, policy: CheckPolicy, high_at: set[str], codes_at: Mapping[str, set[str]]
-) -> bool:
+def _is_silenced(hit: Hit, policy: CheckPolicy, high_at: set[str], codes_at: Mapping[str, set[str]]) -> bool:
     if hit.code not in CATALOGUE:
         return False
     if hit.pointer in high_at and ruling(hit, policy)[0] is not Severity.HIGH:

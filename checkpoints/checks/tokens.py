@@ -25,8 +25,9 @@ class Tokens(NamedTuple):
 
 @cache
 def load() -> Callable[[str], int]:
-    """The counter for `CheckContext.count_tokens`, loaded once per process. Raises ImportError without quicktok."""
-    import quicktok  # noqa: PLC0415  WONTFIX: the pure package works without it, and loading it costs time
+    """The counter for `CheckContext.count_tokens`, loaded once per process. Raises ImportError without "
+    "quicktok."""
+    import quicktok
 
     count: Callable[[str], int] = quicktok.get_encoding(ENCODING).count
     return count

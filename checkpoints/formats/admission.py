@@ -18,7 +18,7 @@ DEFAULT_LIMITS: Final = Limits()
 def admit(body: bytes, limits: Limits = DEFAULT_LIMITS) -> Submission:
     """Parses, tells the form and the format, reads identity and facts. Raises Refused, and nothing else."""
     document = parse(body, limits)
-    payload, envelope = _split(document)
+    payload, envelope = split(document)
     form = _known_format(payload, envelope)
     identity = read_identity(payload, envelope, form)
     if identity.errors or identity.mismatches:
@@ -30,8 +30,8 @@ def reread(body: bytes) -> Submission:
     """The Submission of bytes that were admitted before; limits and names are not judged again."""
     value = load_trusted(body)
     document = value if isinstance(value, dict) else {}
-    payload, envelope = _split(document)
-    name = _format_name(payload, envelope)
+    payload, envelope = split(document)
+    name = detect(payload, envelope)
     form = FORMATS.get(name, FORMATS["opaque"]) if isinstance(name, str) else FORMATS["opaque"]
     return _submission(body, document, form, read_identity(payload, envelope, form))
 
@@ -41,14 +41,16 @@ def is_envelope(document: JSONObject) -> bool:
     return isinstance(document.get("payload"), dict)
 
 
-def _split(document: JSONObject) -> tuple[JSONObject, JSONObject]:
+def split(document: JSONObject) -> tuple[JSONObject, JSONObject]:
+    """(payload, envelope): what digests cover, and the members beside it; the flat form has no envelope."""
     payload = document.get("payload")
     if not isinstance(payload, dict):
         return document, {}
     return payload, {name: value for name, value in document.items() if name != "payload"}
 
 
-def _format_name(payload: JSONObject, envelope: JSONObject) -> JSONValue:
+def detect(payload: JSONObject, envelope: JSONObject) -> JSONValue:
+    """The format's name as given, known or not; else what the members say (contract §3, Detection)."""
     given = (envelope or payload).get("format")
     if given is not None:
         return given
@@ -60,17 +62,21 @@ def _format_name(payload: JSONObject, envelope: JSONObject) -> JSONValue:
 
 
 def _known_format(payload: JSONObject, envelope: JSONObject) -> Format:
-    name = _format_name(payload, envelope)
+    name = detect(payload, envelope)
     form = FORMATS.get(name) if isinstance(name, str) else None
     if form is None:
         given = repr(name)[:64] if isinstance(name, str) else f"a {type(name).__name__}"
-        detail = f"format is {given}. Send one of {', '.join(FORMATS)}, or leave format out to have it detected."
-        raise Refused(detail, slug="unknown-format", errors=[ProblemError("/format", "unknown-format", detail)])
+        detail = (
+            f"format is {given}. Send one of {', '.join(FORMATS)}, or leave format out to have it detected."
+        )
+        raise Refused(
+            detail, slug="unknown-format", errors=[ProblemError("/format", "unknown-format", detail)]
+        )
     return form
 
 
 def _submission(body: bytes, document: JSONObject, form: Format, identity: Identity) -> Submission:
-    payload, envelope = _split(document)
+    payload, envelope = split(document)
     body_digest = digest_bytes(body)
     return Submission(
         form="envelope" if is_envelope(document) else "flat",

@@ -19,11 +19,15 @@ class Format:
     name: str
     title: str
     read: Callable[[JSONObject, JSONObject], Facts]
-    members: tuple[str, ...]  # top-level members the format knows; a flat document has the envelope's beside them
+    members: tuple[
+        str, ...
+    ]  # top-level members the format knows; a flat document has the envelope's beside them
     approve_means: str  # what an approval makes the framework do, one sentence for the page
     protected: tuple[str, ...] = ()
     session_member: str | None = None  # the format's own member that serves as session_id
-    names_itself: bool = False  # session_id, checkpoint_id and handoff_sequence of the payload are the handoff's
+    names_itself: bool = (
+        False  # session_id, checkpoint_id and handoff_sequence of the payload are the handoff's
+    )
     unknown_member_code: str | None = None
     editable: bool = True
     interpreted: bool = True

@@ -10,12 +10,12 @@ from checkpoints.formats.reading import (
     folded_risk,
     instant,
     issues,
-    mappings,
+    natural,
     sequence,
     strings,
 )
-from checkpoints.formats.vocabulary import folded_status, received, received_all
-from checkpoints.types import Facts, JSONObject, JSONValue, Risk
+from checkpoints.formats.vocabulary import folded_status, received, value_of
+from checkpoints.types import Facts, JSONObject, JSONValue, ReportedIssue, Risk
 
 MEMBERS: Final = (
     "checkpoint_id",
@@ -85,18 +85,15 @@ def read(payload: JSONObject, envelope: JSONObject) -> Facts:
     """Facts of a handoff document."""
 
     def value(member: str) -> JSONValue:
-        found = received(payload, envelope, member)
-        return found.value if found else None
+        return value_of(payload, envelope, member)
 
     def word(member: str) -> str | None:
-        found = value(member)
+        found = value_of(payload, envelope, member)
         return found if isinstance(found, str) and found else None
 
-    steps = received(payload, envelope, "completed_steps")
-    step_ids = strings(step.get("step_id") for _, step in mappings({"steps": steps and steps.value}, "steps"))
-    outputs = [output for _, output in mappings(payload, "tool_outputs")]
-    call_ids = strings(output.get("call_id") for output in outputs)
-    reported = received(payload, envelope, "reported_issues")
+    step_ids = _texts(value("completed_steps"), "step_id")
+    outputs = payload.get("tool_outputs")
+    call_ids = _texts(outputs, "call_id")
     return Facts(
         agent_id=word("agent_id"),
         agent_role=word("agent_role"),
@@ -104,40 +101,46 @@ def read(payload: JSONObject, envelope: JSONObject) -> Facts:
         task_id=word("task_id"),
         task_status=folded_status(value("task_status")),
         risk_level=_highest_risk(payload, envelope),
-        human_approval_required=_anywhere_true(payload, envelope, "human_approval_required"),
+        human_approval_required=any(
+            holder.get("human_approval_required") is True for holder in (payload, envelope)
+        ),
         handoff_reason=word("handoff_reason"),
         user_intent=word("user_intent"),
         produced_at=instant(value("produced_at")),
         sender_ticket_reference=word("approval_ticket_reference"),
         idempotency_key=word("idempotency_key"),
-        max_retries=_retries(value("max_retries")),
-        attempt=_retries(value("attempt")),
+        max_retries=natural(value("max_retries")),
+        attempt=natural(value("attempt")),
         rollback_notes=word("rollback_notes"),
         expected_return=value("expected_return") is True,
         claimed_hash=word("consistency_hash"),
         claimed_fingerprint=word("context_fingerprint"),
         completed_step_ids=step_ids,
         call_ids=call_ids,
-        tool_names=strings(output.get("tool_name") for output in outputs),
+        tool_names=_texts(outputs, "tool_name"),
         constraints=strings(sequence(payload, "active_constraints")),
         pending_decisions=decisions(payload, "pending_decisions", "/pending_decisions"),
         already_committed=strings((*call_ids, *step_ids)),
-        reported_issues=issues({"issues": reported.value}, "issues", reported.pointer) if reported else (),
+        reported_issues=_reported(payload, envelope),
+    )
+
+
+def _texts(items: JSONValue, name: str) -> tuple[str, ...]:
+    """One member of each object of a list, where it is a non-empty string."""
+    return (
+        strings(item.get(name) for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
     )
 
 
 def _highest_risk(payload: JSONObject, envelope: JSONObject) -> Risk | None:
-    """Where envelope and payload differ the higher one counts: nobody is spared a person by contradicting itself."""
-    risks = [folded_risk(found.value) for found in received_all(payload, envelope, "risk_level")]
+    """Where envelope and payload differ the higher one counts: a contradiction spares nobody a person."""
+    risks = [folded_risk(holder.get("risk_level")) for holder in (payload, envelope)]
     return max((risk for risk in risks if risk), key=lambda risk: risk.rank, default=None)
 
 
-def _anywhere_true(payload: JSONObject, envelope: JSONObject, member: str) -> bool:
-    return any(found.value is True for found in received_all(payload, envelope, member))
-
-
-def _retries(value: JSONValue) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+def _reported(payload: JSONObject, envelope: JSONObject) -> tuple[ReportedIssue, ...]:
+    found = received(payload, envelope, "reported_issues")
+    return issues({"issues": found.value}, "issues", found.pointer) if found else ()
 
 
 FORMAT: Final = Format(

@@ -49,7 +49,9 @@ def read_identity(payload: JSONObject, envelope: JSONObject, form: Format) -> Id
     """
     identity = Identity()
     identity.session_id = _name(identity, "session_id", _sources("session_id", payload, envelope, form))
-    identity.checkpoint_id = _name(identity, "checkpoint_id", _sources("checkpoint_id", payload, envelope, form))
+    identity.checkpoint_id = _name(
+        identity, "checkpoint_id", _sources("checkpoint_id", payload, envelope, form)
+    )
     sources = _sources("handoff_sequence", payload, envelope, form)
     numbers = [source for source in sources if _is_sequence(identity, *source)]
     _compare(identity, "handoff_sequence", numbers)

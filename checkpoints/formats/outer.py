@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checkpoints.formats.reading import folded_risk, instant, integer, issues, text
+from checkpoints.formats.reading import folded_risk, instant, issues, natural, text
 from checkpoints.types import Facts, JSONObject
 
 
 def with_envelope(facts: Facts, payload: JSONObject, envelope: JSONObject) -> Facts:
     """The facts a format read from its own members, completed; what the envelope says itself counts before them."""
     outer = envelope or payload
-    retries = integer(outer, "max_retries")
-    attempt = integer(outer, "attempt")
     reported = "reported_issues" if "reported_issues" in outer else "consistency_issues"
     return replace(
         facts,
@@ -26,8 +24,8 @@ def with_envelope(facts: Facts, payload: JSONObject, envelope: JSONObject) -> Fa
         produced_at=instant(outer.get("produced_at")) or facts.produced_at,
         sender_ticket_reference=text(outer, "approval_ticket_reference"),
         idempotency_key=text(outer, "idempotency_key") or facts.idempotency_key,
-        max_retries=retries if retries is not None and retries >= 0 else facts.max_retries,
-        attempt=attempt if attempt is not None and attempt >= 0 else facts.attempt,
+        max_retries=natural(outer.get("max_retries")),
+        attempt=natural(outer.get("attempt")),
         claimed_hash=text(outer, "consistency_hash"),
         claimed_fingerprint=text(outer, "context_fingerprint"),
         reported_issues=issues(outer, reported, f"/{reported}"),

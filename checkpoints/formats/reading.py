@@ -35,6 +35,11 @@ def integer(holder: JSONValue, name: str) -> int | None:
     return value if type(value) is int else None
 
 
+def natural(value: JSONValue) -> int | None:
+    """A value that is an integer from 0 up, else None."""
+    return value if type(value) is int and value >= 0 else None
+
+
 def mapping(holder: JSONValue, name: str) -> JSONObject:
     """A member that is an object, else {}."""
     value = holder.get(name) if isinstance(holder, dict) else None

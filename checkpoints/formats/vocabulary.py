@@ -40,25 +40,16 @@ ENVELOPE_MEMBERS: Final = (
     "payload",
 )
 
-PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+type Place = tuple[str, ...]
+
+_TASK: Final = ("task_status", "task_state")  # either may be an object that holds what follows
+
+PLACES: Final[dict[str, tuple[Place, ...]]] = {
     "agent_id": (("agent_id",), ("agent_instance_id",)),
-    "task_id": (("task_id",), ("task_status", "task_id"), ("task_state", "task_id")),
-    "task_status": (
-        ("task_status",),
-        ("task_status", "status"),
-        ("task_state",),
-        ("task_state", "status"),
-    ),
-    "completed_steps": (
-        ("completed_steps",),
-        ("task_status", "completed_steps"),
-        ("task_state", "completed_steps"),
-    ),
-    "in_progress_step": (
-        ("in_progress_step",),
-        ("task_status", "in_progress_step"),
-        ("task_state", "in_progress_step"),
-    ),
+    "task_id": (("task_id",), *((holder, "task_id") for holder in _TASK)),
+    "task_status": tuple(place for holder in _TASK for place in ((holder,), (holder, "status"))),
+    "completed_steps": (("completed_steps",), *((holder, "completed_steps") for holder in _TASK)),
+    "in_progress_step": (("in_progress_step",), *((holder, "in_progress_step") for holder in _TASK)),
     "target_role": (("handoff_target", "target_role"), ("target_role",)),
     "handoff_reason": (("handoff_target", "handoff_reason"), ("handoff_reason",)),
     "expected_return": (("handoff_target", "expected_return"), ("expected_return",)),
@@ -69,7 +60,7 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "produced_at": (("timestamp",), ("produced_at",)),
     "reported_issues": (("reported_issues",), ("consistency_issues",)),
 }
-"""Members that a document may keep under more than one name or inside another; all others are their own place."""
+"""Members that a document may keep under more than one name or inside another; others are their own place."""
 
 
 class Received(NamedTuple):
@@ -85,12 +76,20 @@ def received_all(payload: JSONObject, envelope: JSONObject, member: str) -> Iter
 
     `envelope` is {} in the flat form. Pointers lead into the payload; those of envelope members into the envelope.
     """
-    places = PLACES.get(member, ((member,),))
+    places = PLACES.get(member) or ((member,),)
     for place in places:
-        yield from _at(payload, place, member)
-    for place in places:
-        if len(place) == 1:
-            yield from _at(envelope, place, member)
+        holder: JSONValue = payload
+        if len(place) == 2:
+            holder = payload.get(place[0])
+        if isinstance(holder, dict) and place[-1] in holder:
+            value = holder[place[-1]]
+            # A status that is an object is not the status but holds it.
+            if not (member == "task_status" and len(place) == 1 and isinstance(value, dict)):
+                yield Received(place[-1], "/" + "/".join(place), value)
+    if envelope:
+        for place in places:
+            if len(place) == 1 and place[0] in envelope:
+                yield Received(place[0], f"/{place[0]}", envelope[place[0]])
 
 
 def received(payload: JSONObject, envelope: JSONObject, member: str) -> Received | None:
@@ -101,6 +100,21 @@ def received(payload: JSONObject, envelope: JSONObject, member: str) -> Received
             return found
         first = first or found
     return first
+
+
+def value_of(payload: JSONObject, envelope: JSONObject, member: str) -> JSONValue:
+    """The value that `received` finds, without its place; None where there is none. The hot path of admission."""
+    places = PLACES.get(member) or ((member,),)
+    for place in places:
+        holder = payload if len(place) == 1 else payload.get(place[0])
+        value = holder.get(place[-1]) if type(holder) is dict else None
+        if value is not None and not (type(value) is dict and member == "task_status"):
+            return value
+    for place in places if envelope else ():
+        value = envelope.get(place[0]) if len(place) == 1 else None
+        if value is not None and not (type(value) is dict and member == "task_status"):
+            return value
+    return None
 
 
 def folded_status(value: JSONValue) -> str | None:
@@ -137,15 +151,3 @@ def hash_of(covered: JSONObject) -> str:
         completed_steps=covered["completed_steps"],
         pending_decisions=covered["pending_decisions"],
     )
-
-
-def _at(holder: JSONObject, place: tuple[str, ...], member: str) -> Iterator[Received]:
-    value: JSONValue = holder
-    for name in place:
-        if not isinstance(value, dict) or name not in value:
-            return
-        value = value[name]
-    # `task_status` as an object is not the status but holds it.
-    if member == "task_status" and len(place) == 1 and isinstance(value, dict):
-        return
-    yield Received(place[-1], "/" + "/".join(place), value)

@@ -133,14 +133,15 @@ GRANTS = f"""
 GRANT SELECT, INSERT ON checkpoint, checkpoint_body, check_run, decision, policy_version, refusal, audit_text
     TO reviewqueue_app;
 GRANT SELECT, INSERT ({AUDIT_COLUMNS}) ON audit_entry TO reviewqueue_app;
-GRANT SELECT, INSERT, UPDATE ON orchestrator, api_token, session, handoff, attempt, ticket TO reviewqueue_app;
+GRANT SELECT, INSERT, UPDATE ON orchestrator, api_token, session, handoff, attempt, ticket, worker_heartbeat
+    TO reviewqueue_app;
 GRANT SELECT, INSERT, DELETE ON refusal_body TO reviewqueue_app;
 GRANT USAGE ON SEQUENCE ticket_reference, session_id_seq, attempt_id_seq TO reviewqueue_app;
 GRANT SELECT ON audit_entry TO reviewqueue_sealer;
 """
 UNGRANT = """
 REVOKE ALL ON checkpoint, checkpoint_body, check_run, decision, policy_version, refusal, refusal_body, audit_entry,
-    audit_text, orchestrator, api_token, session, handoff, attempt, ticket FROM reviewqueue_app, reviewqueue_sealer;
+    audit_text, orchestrator, api_token, session, handoff, attempt, ticket, worker_heartbeat FROM reviewqueue_app, reviewqueue_sealer;
 """
 
 

@@ -5,6 +5,7 @@ from checkpoints.models.check_run import CheckRun
 from checkpoints.models.checkpoint import Checkpoint, CheckpointBody, Refusal, RefusalBody
 from checkpoints.models.decision import Action, Decision
 from checkpoints.models.handoff import AWAITING_PERSON, TERMINAL, Attempt, Handoff, Session
+from checkpoints.models.heartbeat import WorkerHeartbeat
 from checkpoints.models.orchestrator import ApiToken, Orchestrator, Scope
 from checkpoints.models.policy import PolicyVersion
 from checkpoints.models.ticket import Ticket
@@ -29,4 +30,5 @@ __all__ = [
     "Scope",
     "Session",
     "Ticket",
+    "WorkerHeartbeat",
 ]

@@ -93,7 +93,8 @@ def _role(role: Mapping[str, Any]) -> RoleRule:
 
 def _risk_rule(rule: Mapping[str, Any]) -> RiskRule:
     when = {
-        member: (wanted,) if isinstance(wanted, str) else tuple(wanted) for member, wanted in rule["when"].items()
+        member: (wanted,) if isinstance(wanted, str) else tuple(wanted)
+        for member, wanted in rule["when"].items()
     }
     return RiskRule(when=_frozen(when), level=Risk(rule["level"]))
 

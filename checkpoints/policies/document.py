@@ -102,7 +102,8 @@ def _problems(error: jsonschema_rs.ValidationError) -> Iterator[ProblemError]:
             yield ProblemError(
                 f"{pointer}/{escape(name)}",
                 "unknown-member",
-                f"{name} is no member of {pointer.removeprefix('/') or 'a policy'}. Remove it or correct its name.",
+                f"{name} is no member of {pointer.removeprefix('/') or 'a policy'}. Remove it or correct "
+                "its name.",
             )
         return
     yield ProblemError(pointer, f"policy-{error.kind.name}", f"{_sentence(error.message)}")
@@ -128,7 +129,9 @@ def _unknown_names(document: JSONObject) -> Iterator[ProblemError]:
 
 
 def _unknown_code(pointer: str, code: str) -> ProblemError:
-    return ProblemError(pointer, "unknown-code", f"{code} is no code of the catalogue. See GET /api/v1/checks.")
+    return ProblemError(
+        pointer, "unknown-code", f"{code} is no code of the catalogue. See GET /api/v1/checks."
+    )
 
 
 def _conditions(document: JSONObject) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,5 @@
-"""The judge: hits become findings, findings and facts become an outcome with its reasons (contract §2.3-2.5)."""
+"""The judge: hits become findings, findings and facts become an outcome with its reasons (contract "
+"§2.3-2.5)."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def did_not_finish(attempts: int) -> Hit:
     return Hit(
         "SYS-02",
         "",
-        f"The checks were started {attempts} times and never finished. A person must read this document; tell the "
+        f"The checks were started {attempts} times and never finished. A person must read this document; "
+        "tell the "
         "platform team its checkpoint id.",
         actual=attempts,
     )
@@ -61,7 +63,8 @@ def unreadable_policy(version: int, detail: str) -> Hit:
     return Hit(
         UNKNOWN_RULE,
         "",
-        f"Policy version {version} cannot be read ({detail}). Nothing was checked against it: a person must read "
+        f"Policy version {version} cannot be read ({detail}). Nothing was checked against it: a person "
+        "must read "
         "this document, and a manager must publish a policy that can be read.",
         actual=version,
     )
@@ -154,7 +157,8 @@ def _unknown_code(code: str) -> Hit:
     return Hit(
         UNKNOWN_RULE,
         "",
-        f"{code} is no code of the catalogue of this installation, so what it means is unknown. A person must read "
+        f"{code} is no code of the catalogue of this installation, so what it means is unknown. A person "
+        "must read "
         "this document; see GET /api/v1/checks for the known codes.",
         actual=code,
     )
@@ -171,7 +175,8 @@ def _not_interpreted(submission: Submission) -> Iterator[Hit]:
         yield Hit(
             UNKNOWN_RULE,
             "",
-            f"No check can read the format {submission.format}: the document is shown and digested, not judged. "
+            f"No check can read the format {submission.format}: the document is shown and digested, not "
+            "judged. "
             "Read it before it goes on.",
             actual=submission.format,
         )

@@ -26,7 +26,8 @@ def pattern_error(pattern: str) -> str | None:
         compile_pattern(pattern)
     except ValueError:
         return (
-            f"{pattern[:100]!r} cannot be used as a pattern. Check its brackets; look-around, back-references and "
+            f"{pattern[:100]!r} cannot be used as a pattern. Check its brackets; look-around, "
+            "back-references and "
             "very large repetitions are not supported."
         )
     return None

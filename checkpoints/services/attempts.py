@@ -14,8 +14,8 @@ from checkpoints.models import TERMINAL, Attempt, Handoff, Orchestrator
 from checkpoints.services import audit
 from checkpoints.services.clock import now
 from checkpoints.services.policy import of_version
-from checkpoints.services.revocation import revoke
 from checkpoints.services.review_round import begin
+from checkpoints.services.revocation import revoke
 from checkpoints.services.transition import announce, facts, lock, move
 from checkpoints.types import Actor, CheckPolicy, State
 

@@ -11,13 +11,23 @@ from checkpoints.errors import Conflict
 from checkpoints.faults import fault
 from checkpoints.formats import reread
 from checkpoints.handoffs.machine import Event
-from checkpoints.models import Attempt, CheckpointBody, CheckRun, Decision, Handoff, Orchestrator, Ticket
+from checkpoints.models import Attempt, CheckRun, Decision, Handoff, Orchestrator, Ticket
 from checkpoints.services.attempts import access, end_overdue_attempt
+from checkpoints.services.bodies import current_body
 from checkpoints.services.policy import of_version
 from checkpoints.services.redemption import TicketMismatch, TicketTooOld, redeem
 from checkpoints.services.review_round import begin
 from checkpoints.services.transition import announce, move
-from checkpoints.types import Actor, CheckPolicy, Disposition, JSONObject, JSONValue, State, Submission, rfc3339
+from checkpoints.types import (
+    Actor,
+    CheckPolicy,
+    Disposition,
+    JSONObject,
+    JSONValue,
+    State,
+    Submission,
+    rfc3339,
+)
 
 DISPATCHABLE = (State.CLEARED, State.APPROVED, State.RECOVERABLE)
 _SENT_BACK_TO_REVIEW = {TicketTooOld: Event.EXPIRE_TICKET, TicketMismatch: Event.FAIL_RECHECK}
@@ -159,10 +169,7 @@ def _back_to_review(
 
 
 def _stored(handoff: Handoff) -> Submission:
-    content = CheckpointBody.objects.values_list("content", flat=True).get(
-        checkpoint__handoff=handoff, checkpoint__revision=handoff.revision
-    )
-    return reread(bytes(content))
+    return reread(current_body(handoff=handoff))
 
 
 def _answer(

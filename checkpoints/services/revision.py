@@ -17,20 +17,13 @@ from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.models import Checkpoint, CheckpointBody, CheckRun, Handoff
 from checkpoints.policies import judge
+from checkpoints.services.bodies import current_body
 from checkpoints.services.history import collect_many
 from checkpoints.services.policy import of_version
-from checkpoints.services.revocation import revoke
 from checkpoints.services.review_round import begin
+from checkpoints.services.revocation import revoke
 from checkpoints.services.verdict import Judged, apply_verdict, check_run
 from checkpoints.types import Actor, Disposition, JSONObject, Judgement, Submission
-
-
-def current_body(*, handoff: Handoff) -> bytes:
-    """The exact bytes of the handoff's current revision."""
-    content = CheckpointBody.objects.values_list("content", flat=True).get(
-        checkpoint__handoff=handoff, checkpoint__revision=handoff.revision
-    )
-    return bytes(content)
 
 
 def assess(*, handoff: Handoff, document: JSONObject, policy_version: int) -> tuple[Submission, Judgement]:

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-import structlog
-
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.faults import crash_on
+from checkpoints.formats import reread
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.handoffs.machine import Event
 from checkpoints.models import CheckRun, Handoff
-from checkpoints.policies import judge
+from checkpoints.policies import did_not_finish, judge, judge_without_run, unreadable_policy
 from checkpoints.services.clock import now
 from checkpoints.services.policy import ActivePolicy
 from checkpoints.services.review_round import begin
@@ -28,12 +27,8 @@ from checkpoints.types import (
     JSONObject,
     Judgement,
     Outcome,
-    Reason,
-    Risk,
     Submission,
 )
-
-log = structlog.get_logger("checkpoints.verdict")
 
 CHECKER = Actor(kind="system", id="system:checks", label="Checks")
 EVENTS = {Outcome.CLEARED: Event.CLEAR, Outcome.FLAGGED: Event.FLAG, Outcome.REJECTED: Event.REJECT}
@@ -61,18 +56,14 @@ def judge_row(
     context: CheckContext,
     policy: ActivePolicy | None,
 ) -> Judged:
-    """Judge one revision's bytes. Whatever goes wrong becomes a flagged verdict, never a cleared one."""
+    """Judge one revision. Whatever goes wrong becomes a flagged verdict, never a cleared one."""
     crash_on(handoff.checkpoint_id)
     started = time.monotonic()
-    try:
-        judgement = (
-            judge(submission, context)
-            if policy
-            else failure("SYS-03", "The policy in force cannot be read, so nothing was judged.")
-        )
-    except Exception:
-        log.exception("checks.crashed", handoff_id=str(handoff.pk))
-        judgement = failure("SYS-01", "The document could not be judged: the check run itself crashed.")
+    if policy is None:
+        unreadable = unreadable_policy(0, "The newest version does not compile.")
+        judgement = judge_without_run(submission, context, unreadable)
+    else:
+        judgement = judge(submission, context)
     return Judged(
         handoff_id=handoff.pk,
         attempt=attempt,
@@ -86,36 +77,23 @@ def judge_row(
     )
 
 
-def exhausted(handoff: Handoff, policy: ActivePolicy | None) -> Judged:
-    """The verdict on a document whose three check runs died."""
+def exhausted(handoff: Handoff, body: bytes, policy: ActivePolicy | None) -> Judged:
+    """The verdict on a document whose check runs died. It is read, never judged: judging is what kills."""
+    context = CheckContext(
+        received_at=handoff.received_at,
+        policy=policy.compiled if policy else CheckPolicy(),
+        checkpoint_id=handoff.checkpoint_id,
+        handoff_sequence=handoff.handoff_sequence,
+    )
     return Judged(
         handoff_id=handoff.pk,
         attempt=handoff.check_attempts,
         revision=handoff.revision,
-        judgement=failure(
-            "SYS-02", f"{handoff.check_attempts} check runs died or ran out of time on this document."
-        ),
+        judgement=judge_without_run(reread(body), context, did_not_finish(handoff.check_attempts)),
         policy_version=policy.version if policy else 0,
-        policy=policy.compiled if policy else CheckPolicy(),
+        policy=context.policy,
         started_at=handoff.received_at,
         check_ms=0.0,
-    )
-
-
-def failure(code: str, message: str) -> Judgement:
-    """A flagged judgement of an incomplete run."""
-    entry = CATALOGUE[code]
-    finding = Finding(code, entry.name, entry.severity, entry.disposition, "", message)
-    return Judgement(
-        outcome=Outcome.FLAGGED,
-        reasons=(Reason.CHECK_FAILURE,),
-        findings=(finding,),
-        risk=Risk.HIGH,
-        approvals_required=2,
-        complete=False,
-        document_tokens=0,
-        context_tokens=0,
-        families=(),
     )
 
 

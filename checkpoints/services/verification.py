@@ -18,6 +18,7 @@ from checkpoints.faults import fault
 from checkpoints.formats import reread
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.models import CheckpointBody, Handoff
+from checkpoints.services.bodies import current_body
 from checkpoints.services.history import collect_many
 from checkpoints.services.policy import ActivePolicy, active
 from checkpoints.services.transition import announce
@@ -155,7 +156,7 @@ def give_up() -> int:
     if not overdue:
         return 0
     policy = _policy()
-    return _write([exhausted(handoff, policy) for handoff in overdue])
+    return _write([exhausted(handoff, current_body(handoff=handoff), policy) for handoff in overdue])
 
 
 def _policy() -> ActivePolicy | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from checkpoints.errors import InvalidInput, ProblemError
 from checkpoints.formats import reread
 from checkpoints.models import Handoff
-from checkpoints.services.revision import current_body
+from checkpoints.services.bodies import current_body
 from checkpoints.types import JSONObject
 
 OUTCOMES = ("happened", "did_not_happen", "unknown")

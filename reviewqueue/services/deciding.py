@@ -23,9 +23,10 @@ from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import retargeted
 from checkpoints.models import Action, Checkpoint, Decision, Handoff
 from checkpoints.services.attempts import close
+from checkpoints.services.bodies import current_body
 from checkpoints.services.policy import of_version
 from checkpoints.services.review_round import begin
-from checkpoints.services.revision import current_body, revise
+from checkpoints.services.revision import revise
 from checkpoints.services.revocation import revoke
 from checkpoints.services.transition import announce, lock, move
 from checkpoints.types import Actor, CheckPolicy, JSONObject, Risk, Severity, State, rfc3339

@@ -14,7 +14,8 @@ from checkpoints.formats import FORMATS, is_envelope
 from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import sealed
 from checkpoints.models import Action, Decision, Handoff
-from checkpoints.services.revision import current_body, revise
+from checkpoints.services.bodies import current_body
+from checkpoints.services.revision import revise
 from checkpoints.services.transition import announce, lock, move
 from checkpoints.types import Actor, JSONObject, JSONValue, Limits, State
 from reviewqueue.models import User
@@ -47,6 +48,9 @@ def edit(
     actor = request or actor_of(reviewer)
     with transaction.atomic(durable=True):
         handoff, at = lock(handoff_id=handoff_id)
+        repeated = _repeated(handoff, reviewer, edited, content_digest)
+        if repeated:
+            return repeated
         next_state(State(handoff.state), Event.EDIT)
         refuse_stale(handoff=handoff, content_digest=content_digest, version=version)
         refuse_if_claimed(handoff=handoff, reviewer=reviewer, at=at)
@@ -75,6 +79,22 @@ def edit(
         move(handoff=handoff, event=Event.EDIT, actor=actor, at=at, reason=reason.strip(), detail=detail)
         announce(handoff_ids=[handoff.pk])
     return decision
+
+
+def _repeated(
+    handoff: Handoff, reviewer: User, edited: JSONObject, content_digest: str
+) -> Decision | None:
+    """The decision of the very same edit, sent again by the same person on the same page."""
+    last = handoff.decisions.order_by("-at").first()
+    if (
+        last is None
+        or (last.action, last.actor_id, last.content_digest) != ("edit", reviewer.public_id, content_digest)
+        or handoff.revision != last.revision + 1
+    ):
+        return None
+    document: JSONObject = orjson.loads(current_body(handoff=handoff))
+    again = {**document, "payload": edited} if is_envelope(document) else edited
+    return last if sealed(again, format_name=handoff.format) == document else None
 
 
 def editable_text(*, handoff: Handoff) -> str:

@@ -19,7 +19,7 @@ def is_root() -> bool:
 
 
 def spawn(
-    argv: Sequence[str | Path],
+    argv: Sequence[str],
     *,
     log: Path,
     death_signal: signal.Signals,
@@ -33,14 +33,10 @@ def spawn(
     The kernel sends `death_signal` when this process dies. `unprivileged` gives up root where we have it.
     Call it from the main thread: the kernel watches the thread that forked.
     """
-    identity = (
-        {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
-        if unprivileged and is_root()
-        else {}
-    )
+    give_up_root = unprivileged and is_root()
     with log.open("ab") as output:
-        child = subprocess.Popen(  # noqa: S603 - our own argument lists
-            [str(part) for part in argv],
+        child: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - our own argument lists
+            list(argv),
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -48,7 +44,9 @@ def spawn(
             env=dict(os.environ if env is None else env),
             process_group=0,  # a Ctrl-C at the terminal reaches us alone, and we stop them in order
             preexec_fn=_tied_to(os.getpid(), death_signal),  # noqa: PLW1509 - one prctl call, library already loaded
-            **identity,  # type: ignore[call-overload]
+            user=UNPRIVILEGED if give_up_root else None,
+            group=UNPRIVILEGED if give_up_root else None,
+            extra_groups=[] if give_up_root else None,
         )
     if stdin is not None and child.stdin is not None:
         child.stdin.write(stdin)

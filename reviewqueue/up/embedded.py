@@ -17,7 +17,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psycopg
@@ -142,9 +142,9 @@ def initialise_postgres(folder: Path, *, password: str, log: Path, durable: bool
         os.chown(password_file, UNPRIVILEGED, UNPRIVILEGED)
     # The built-in provider sorts alike everywhere and needs no locale of the machine.
     argv = [
-        postgres_binaries() / "initdb",
+        str(postgres_binaries() / "initdb"),
         "-D",
-        folder,
+        str(folder),
         "-U",
         SUPERUSER,
         f"--pwfile={password_file}",
@@ -186,10 +186,10 @@ def start_postgres(
         "log_line_prefix": "%m [%p] %q%u@%d ",
         "max_connections": "120",
     }
-    argv: list[str | Path] = [
-        postgres_binaries() / "postgres",
+    argv = [
+        str(postgres_binaries() / "postgres"),
         "-D",
-        folder,
+        str(folder),
         "-p",
         str(port),
     ]
@@ -213,20 +213,21 @@ def database_url(*, role: str, password: str, port: int, database: str = DATABAS
     return f"postgresql://{role}:{password}@127.0.0.1:{port}/{database}"
 
 
-def connect_when_ready(
-    url: str, child: subprocess.Popen[bytes], *, seconds: float = 30
-) -> psycopg.Connection:
-    """The first connection to a server that is starting. Raises NotUsable when it ended or took too long."""
+def connect_when_ready(url: str, check: Callable[[], object], *, seconds: float = 30) -> psycopg.Connection:
+    """The first connection to a server that is starting.
+
+    `check` is called between the tries and raises when waiting longer makes no sense. Raises NotUsable after
+    `seconds`.
+    """
     deadline = time.monotonic() + seconds
     while True:
         try:
             return psycopg.connect(url, autocommit=True, connect_timeout=5)
         except psycopg.OperationalError as error:
-            if child.poll() is not None:
-                raise NotUsable(f"PostgreSQL ended with code {child.returncode} while it started.") from error
+            check()
             if time.monotonic() > deadline:
                 raise NotUsable(f"PostgreSQL did not answer in {seconds:.0f} s: {error}") from error
-            time.sleep(0.05)
+            time.sleep(0.03)
 
 
 def create_roles_and_database(connection: psycopg.Connection, passwords: Mapping[str, str]) -> None:
@@ -266,7 +267,7 @@ def start_valkey(*, port: int, password: str, log: Path) -> subprocess.Popen[byt
     lines += ["maxmemory-policy noeviction", "daemonize no", 'logfile ""']
     # By standard input, so that the password stands in no process list.
     return spawn(
-        [valkey_binary(), "-"],
+        [str(valkey_binary()), "-"],
         log=log,
         death_signal=signal.SIGTERM,
         env=_bare_environment(),
@@ -277,17 +278,3 @@ def start_valkey(*, port: int, password: str, log: Path) -> subprocess.Popen[byt
 
 def valkey_url(*, port: int, password: str, number: int = 0) -> str:
     return f"redis://:{password}@127.0.0.1:{port}/{number}"
-
-
-def wait_for_port(port: int, child: subprocess.Popen[bytes], *, name: str, seconds: float = 15) -> None:
-    """Return when something accepts connections on `port`. Raises NotUsable when `child` ended before."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError as error:
-            if child.poll() is not None or time.monotonic() > deadline:
-                raise NotUsable(f"{name} did not start on port {port}.") from error
-            time.sleep(0.02)
-        else:
-            return

@@ -1,0 +1,39 @@
+"""Celery tasks: each calls one service. Messages are doorbells; the rows say what is due."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.db import connection
+
+from checkpoints import doorbell
+from checkpoints.checks import tokens
+from checkpoints.services import attempts, expiry, verification
+
+DRAIN = "checkpoints.drain"
+
+
+@shared_task(name=DRAIN, ignore_result=True)
+def drain() -> None:
+    """Judge what is due. Rung after ingest; safe to run any number of times at once."""
+    doorbell.answered()
+    verification.drain(count_tokens=tokens.load())
+
+
+@shared_task(name="checkpoints.sweep", ignore_result=True)
+def sweep() -> None:
+    """Once a second: everything that a lost doorbell or a dead process left undone."""
+    _beat("sweep")
+    verification.release_orphans()
+    verification.drain(count_tokens=tokens.load())
+    attempts.sweep_overdue_attempts()
+    expiry.expire_reviews()
+    expiry.delete_expired_refusals()
+
+
+def _beat(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO worker_heartbeat (name, at) VALUES (%s, clock_timestamp()) "
+            "ON CONFLICT (name) DO UPDATE SET at = excluded.at",
+            [name],
+        )

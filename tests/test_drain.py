@@ -1,0 +1,122 @@
+"""The drain judges what is due, once, in the order of each session."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, connections
+from structlog.testing import capture_logs
+
+from checkpoints.models import AuditEntry, CheckRun, Handoff
+from checkpoints.services import verification
+from tests import characters
+
+
+def test_a_harmless_checkpoint_clears(db: None) -> None:
+    handoff = characters.judged(characters.orchestrator(), characters.document())
+    assert (handoff.state, handoff.reasons, handoff.finding_codes) == ("cleared", [], [])
+
+
+def test_a_contradiction_is_flagged_with_its_finding(db: None) -> None:
+    handoff = characters.judged(characters.orchestrator(), characters.document(task_status="completed"))
+    assert handoff.state == "flagged"
+    assert handoff.reasons == ["findings"]
+    assert "HC-18" in handoff.finding_codes
+    assert handoff.review_deadline is not None
+
+
+def test_a_verdict_stands_with_its_run_and_its_audit_entry(db: None) -> None:
+    handoff = characters.judged(characters.orchestrator(), characters.document())
+    run = CheckRun.objects.get(handoff=handoff)
+    assert (run.complete, run.outcome, run.revision) == (True, "cleared", 1)
+    actions = AuditEntry.objects.filter(subject_id=str(handoff.pk)).order_by("subject_index")
+    assert [entry.action for entry in actions] == ["handoff.received", "handoff.cleared"]
+
+
+def test_one_line_is_logged_per_verdict_without_content(db: None) -> None:
+    document = characters.document()
+    handoff = characters.post(characters.orchestrator(), document)
+    with capture_logs() as lines:
+        verification.drain()
+    (line,) = [item for item in lines if item.get("checkpoint_id") == handoff.checkpoint_id]
+    assert line["event"] == "handoff.judged"
+    assert {"handoff_sequence", "agent_id", "document_tokens", "outcome", "storage_ms"} <= line.keys()
+    assert "cracked screen" not in str(line)
+
+
+def test_rows_of_a_session_are_judged_in_sequence_order(db: None) -> None:
+    owner, session = characters.orchestrator(), characters.fresh("session")
+    posted = [
+        characters.post(owner, characters.document(session_id=session, handoff_sequence=number))
+        for number in (3, 1, 2)
+    ]
+    verification.drain()
+    rows = Handoff.objects.filter(pk__in=[item.pk for item in posted]).order_by("checked_at")
+    assert [row.handoff_sequence for row in rows] == [1, 2, 3]
+
+
+def test_two_drains_at_once_judge_each_row_once(db: None) -> None:
+    owner = characters.orchestrator()
+    posted = [characters.post(owner, characters.document()).pk for _ in range(30)]
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            verification.drain()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert CheckRun.objects.filter(handoff__in=posted).count() == len(posted)
+
+
+def test_a_late_result_is_refused_once_the_row_was_taken_over(db: None) -> None:
+    handoff = characters.post(characters.orchestrator(), characters.document())
+    with verification._presence() as key:
+        mine = [item for item in verification.claim(key=key, limit=500, tried="< 2") if item.handoff.pk == handoff.pk]
+        Handoff.objects.filter(pk=handoff.pk).update(check_attempts=2)
+        with capture_logs() as lines:
+            assert verification.judge_batch(mine) == 0
+    assert [line["event"] for line in lines] == ["verdict.discarded"]
+    assert Handoff.objects.get(pk=handoff.pk).state == "received"
+
+
+def test_the_claims_of_a_dead_drain_are_free_at_once(db: None) -> None:
+    handoff = characters.post(characters.orchestrator(), characters.document())
+    with verification._presence() as key:
+        verification.claim(key=key, limit=500, tried="< 2")
+        assert verification.release_orphans() == 0
+    Handoff.objects.filter(pk=handoff.pk).update(check_lease_until=connection_now() + timedelta(hours=1))
+    assert verification.release_orphans() >= 1
+    verification.drain()
+    assert Handoff.objects.get(pk=handoff.pk).state == "cleared"
+
+
+def test_a_document_whose_checks_died_three_times_waits_for_a_person(db: None) -> None:
+    handoff = characters.post(characters.orchestrator(), characters.document())
+    Handoff.objects.filter(pk=handoff.pk).update(check_attempts=3)
+    verification.drain()
+    handoff.refresh_from_db()
+    assert (handoff.state, handoff.reasons, handoff.finding_codes) == ("flagged", ["findings", "check_failure"], ["SYS-02"])
+    assert not CheckRun.objects.get(handoff=handoff).complete
+
+
+def test_a_policy_that_cannot_be_read_flags_everything(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "active", lambda **_: 1 / 0)
+    handoff = characters.judged(characters.orchestrator(), characters.document())
+    assert (handoff.state, handoff.finding_codes) == ("flagged", ["SYS-03"])
+
+
+def connection_now():  # type: ignore[no-untyped-def]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
