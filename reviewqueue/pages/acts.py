@@ -1,4 +1,7 @@
-"""The POST routes of a handoff: claim, release, decide, reopen, undo. Each answers 303, or the page with what went wrong."""
+"""The POST routes of a handoff: claim, release, decide, reopen, undo.
+
+Each answers 303, or the page with what went wrong and everything that was typed.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,8 @@ def _approved(handoff_id: UUID) -> str:
     handoff = Handoff.objects.get(pk=handoff_id)
     if handoff.approval_ticket_reference:
         return f"Approved with ticket {handoff.approval_ticket_reference}. You can take it back until it is sent."
-    return f"Your approval counts: {handoff.approvals_given} of {handoff.approvals_required}. Another person has to approve too."
+    counted = f"{handoff.approvals_given} of {handoff.approvals_required}"
+    return f"Your approval counts: {counted}. Another person has to approve too."
 
 
 @page(may=Act.CLAIM, methods=("POST",))
@@ -85,7 +89,10 @@ def claim(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
         values = forms.read(posted, forms.REASON)
         claiming.claim(
-            handoff_id=handoff_id, reviewer=request.user, reason=values.get("reason", ""), request=actor(request)
+            handoff_id=handoff_id,
+            reviewer=request.user,
+            reason=values.get("reason", ""),
+            request=actor(request),
         )
         return back(request, handoff_id)
 
@@ -107,7 +114,10 @@ def reopen(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
         values = forms.read(posted, forms.REASON)
         deciding.reopen(
-            handoff_id=handoff_id, reviewer=request.user, reason=values.get("reason", ""), request=actor(request)
+            handoff_id=handoff_id,
+            reviewer=request.user,
+            reason=values.get("reason", ""),
+            request=actor(request),
         )
         messages.success(request, "Reopened. It waits in the queue; only a senior operator may approve it.")
         return back(request, handoff_id)
@@ -120,7 +130,9 @@ def undo(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
         forms.read(posted, forms.ALWAYS)
         deciding.undo(handoff_id=handoff_id, reviewer=request.user, request=actor(request))
-        messages.success(request, "Taken back. The ticket is void and the handoff waits for a decision again.")
+        messages.success(
+            request, "Taken back. The ticket is void and the handoff waits for a decision again."
+        )
         return back(request, handoff_id)
 
     return attempt(request, handoff_id, act)

@@ -12,7 +12,7 @@ from checkpoints.errors import NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS
 from checkpoints.models import AWAITING_PERSON, CheckpointBody, Handoff
 from checkpoints.services import clock
-from reviewqueue.pages import findings, forms, review
+from reviewqueue.pages import findings, forms, queue, review
 from reviewqueue.pages.acts import back
 from reviewqueue.pages.shell import PersonRequest, actor, page, render_page
 from reviewqueue.services import editing
@@ -61,7 +61,7 @@ def _show(
         checkpoint__handoff=handoff, checkpoint__revision=handoff.revision
     ).exists()
     document = editing.editable_text(handoff=handoff) if readable and form.editable else ""
-    claim = review.claim_of(handoff, at)
+    claim = queue.live_claim(handoff, at)
     context = {
         "handoff": handoff,
         "format": form,
@@ -83,7 +83,9 @@ def _stands(document: str, pointer: str) -> bool:
 
 def visible_json(text: str) -> str:
     """JSON text whose invisible characters are written as escapes, which mean the same and can be seen."""
-    return "".join(_escaped(character) if is_hidden(character) else character for character in text.replace("\r\n", "\n"))
+    return "".join(
+        _escaped(character) if is_hidden(character) else character for character in text.replace("\r\n", "\n")
+    )
 
 
 def _escaped(character: str) -> str:

@@ -28,7 +28,10 @@ class Typed:
 
     @property
     def has_text(self) -> bool:
-        return any(self.values.get(name, "").strip() for name in ("reason", "question", "external_ticket", "document"))
+        return any(
+            self.values.get(name, "").strip()
+            for name in ("reason", "question", "external_ticket", "document")
+        )
 
 
 def read(posted: QueryDict, known: frozenset[str], *, prefixes: tuple[str, ...] = ()) -> dict[str, str]:
@@ -43,11 +46,15 @@ def read(posted: QueryDict, known: frozenset[str], *, prefixes: tuple[str, ...] 
         filled = [text for text in given if text.strip()] if name.startswith(ANSWER) else given
         if len(filled) > 1:
             raise InvalidInput(
-                f"“{name[:64]}” was sent {len(filled)} times. Send it once.", slug="parameter-repeated", status=400
+                f"“{name[:64]}” was sent {len(filled)} times. Send it once.",
+                slug="parameter-repeated",
+                status=400,
             )
         values[name] = filled[0] if filled else ""
     if unknown:
-        raise InvalidInput("The form has fields that do not belong to it.", slug="unknown-field", errors=unknown)
+        raise InvalidInput(
+            "The form has fields that do not belong to it.", slug="unknown-field", errors=unknown
+        )
     return values
 
 
@@ -76,7 +83,9 @@ def seen(values: Mapping[str, str]) -> tuple[str, int]:
     """Digest and version that were on the screen. Raises InvalidInput (422) where one is missing."""
     digest, version, errors = _seen(values)
     if errors:
-        raise InvalidInput("The form does not say what was on the screen.", slug="invalid-form", errors=errors)
+        raise InvalidInput(
+            "The form does not say what was on the screen.", slug="invalid-form", errors=errors
+        )
     return digest, version
 
 

@@ -65,7 +65,13 @@ def comparisons(submission: Submission) -> list[Comparison]:
         computed = engine_fingerprint(payload.get("messages"), payload.get("contextState"))
         covers = {"messages": payload.get("messages"), "contextState": payload.get("contextState")}
         found.append(
-            _compare("Context fingerprint", "messages and context state", facts.claimed_fingerprint, computed, covers)
+            _compare(
+                "Context fingerprint",
+                "messages and context state",
+                facts.claimed_fingerprint,
+                computed,
+                covers,
+            )
         )
     return found
 

@@ -16,7 +16,7 @@ HOMES = {
     Role.OPERATOR: "review:queue",
     Role.SENIOR_OPERATOR: "review:queue",
     Role.MANAGER: "review:dashboard",
-    Role.ADMIN: "review:tokens",
+    Role.ADMIN: "review:policy",
 }
 YEAR = 365 * 86_400
 
@@ -28,14 +28,21 @@ def home(request: PersonRequest) -> HttpResponse:
 
 def _back(request: HttpRequest) -> HttpResponseRedirect:
     target = request.POST.get("next", "/")
-    safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}) and target.startswith("/")
+    safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}) and target.startswith(
+        "/"
+    )
     response = HttpResponseRedirect(target if safe else "/")
     response.status_code = 303
     return response
 
 
 def _keep(request: HttpRequest, response: HttpResponse, name: str, value: str) -> HttpResponse:
-    options: dict[str, Any] = {"max_age": YEAR, "samesite": "Lax", "secure": request.is_secure(), "httponly": True}
+    options: dict[str, Any] = {
+        "max_age": YEAR,
+        "samesite": "Lax",
+        "secure": request.is_secure(),
+        "httponly": True,
+    }
     response.set_cookie(name, value, **options)
     return response
 

@@ -79,7 +79,12 @@ class Slice[Row: Model]:
 
 
 def take[Row: Model](
-    rows: QuerySet[Row], columns: Sequence[Column], *, after: str = "", before: str = "", size: int = PAGE_SIZE
+    rows: QuerySet[Row],
+    columns: Sequence[Column],
+    *,
+    after: str = "",
+    before: str = "",
+    size: int = PAGE_SIZE,
 ) -> Slice[Row]:
     """The page after (or before) a cursor. Raises InvalidInput (400) for a cursor that is not ours."""
     if after and before:

@@ -62,7 +62,11 @@ def build(
     senior_missing = (
         risk is Risk.HIGH and missing > 0 and not any(item.role == Role.SENIOR_OPERATOR for item in approvals)
     )
-    block = _approve_block(handoff, user, policy, risk, approvals, missing, senior_missing) if decides and waits else ""
+    block = (
+        _approve_block(handoff, user, policy, risk, approvals, missing, senior_missing)
+        if decides and waits
+        else ""
+    )
     return Panel(
         decides=decides,
         waits=waits,
@@ -77,7 +81,8 @@ def build(
         approve_block=block,
         reason_needed=_reason_needed(handoff, risk),
         ticket_needed=risk in policy.external_ticket_required_for,
-        ticket_shown=policy.external_ticket_matches is not None or risk in policy.external_ticket_required_for,
+        ticket_shown=policy.external_ticket_matches is not None
+        or risk in policy.external_ticket_required_for,
         fallback_role=(rule.fallback_role or "") if rule and state is State.ESCALATED else "",
         approvals=approvals,
         missing=missing,

@@ -15,15 +15,23 @@ from django.shortcuts import render
 
 from checkpoints.errors import InvalidInput, NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS, reread
-from checkpoints.models import Attempt, CheckpointBody, Decision, Handoff
+from checkpoints.models import CheckpointBody, Decision, Handoff
 from checkpoints.services import audit, clock
 from checkpoints.services.policy import of_version
 from checkpoints.services.transition import facts as handoff_facts
 from checkpoints.types import CheckPolicy, JSONValue, State, Submission
-from reviewqueue.models import Claim, Role
+from reviewqueue.models import Role
 from reviewqueue.pages import findings, hashes, panel, queue, snapshot, tree, verdict, words
 from reviewqueue.pages.forms import Typed
-from reviewqueue.pages.shell import PersonRequest, actor, is_partial, page, render_page, single_parameters, unchanged
+from reviewqueue.pages.shell import (
+    PersonRequest,
+    actor,
+    is_partial,
+    page,
+    render_page,
+    single_parameters,
+    unchanged,
+)
 from reviewqueue.services.access import Act
 
 NEIGHBOURS = 4  # handoffs of the session shown before and after this one
@@ -45,6 +53,7 @@ def node(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     """A part of a large document: the value at a pointer, from one of its children on."""
     given = single_parameters(request.GET, known=frozenset({"at", "from"}))
     handoff = find(handoff_id)
+    _record_reading(request, handoff)
     submission = read_submission(handoff)
     start = given.get("from", "0")
     if not (start.isascii() and start.isdigit() and len(start) < 8):
@@ -65,16 +74,11 @@ def node(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
 
 def find(handoff_id: UUID) -> Handoff:
     """Raises NotFound (404)."""
-    rows = Handoff.objects.with_names().select_related("claim__holder")  # type: ignore[attr-defined]
+    rows = Handoff.objects.with_names().select_related("claim__holder")
     found: Handoff | None = rows.filter(pk=handoff_id).first()
     if found is None:
         raise NotFound("There is no such handoff.")
     return found
-
-
-def claim_of(handoff: Handoff, at: datetime) -> Claim | None:
-    claim: Claim | None = getattr(handoff, "claim", None)
-    return claim if claim is not None and claim.expires_at > at else None
 
 
 def show(
@@ -88,7 +92,13 @@ def show(
 ) -> HttpResponse:
     """The page; after a refused decision with the panel that says why, and the typed text kept."""
     context = {**_context(request, handoff, at), "typed": typed or Typed(), "problem": problem_view(problem)}
-    return render_page(request, "handoff.html", context, here="queue" if context["panel"].waits else "handoffs", status=status)
+    return render_page(
+        request,
+        "handoff.html",
+        context,
+        here="queue" if context["panel"].waits else "handoffs",
+        status=status,
+    )
 
 
 def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str, Any]:
@@ -97,10 +107,12 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     attempts = list(handoff.attempts.order_by("number"))
     submission = read_submission(handoff)
     found = findings.shown(findings.newest_run(handoff))
-    view = panel.build(handoff, request.user, policy, decisions, claim_of(handoff, at), at)
+    view = panel.build(handoff, request.user, policy, decisions, queue.live_claim(handoff, at), at)
     return {
         **live_context(request, handoff, view, at),
-        "verdict": verdict.verdict(handoff, submission and submission.facts, found, decisions, attempts, at),
+        "verdict": verdict.verdict(
+            handoff, submission.facts if submission else None, found, decisions, attempts, at
+        ),
         "consequence": verdict.consequence(handoff, found, policy),
         "format": FORMATS[handoff.format],
         "facts": _facts(handoff, submission, policy),
@@ -109,7 +121,11 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "submission": submission,
         "sections": snapshot.sections(submission) if submission else [],
         "questions": snapshot.questions(submission) if submission else [],
-        "outcomes": (("happened", "It happened"), ("did_not_happen", "It did not happen"), ("unknown", "Still unknown")),
+        "outcomes": (
+            ("happened", "It happened"),
+            ("did_not_happen", "It did not happen"),
+            ("unknown", "Still unknown"),
+        ),
         "advices": (
             ("none", "decide itself"),
             ("restart", "restart from the last good checkpoint"),
@@ -117,7 +133,9 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         ),
         "unknown_effects": submission.facts.needs_reconciliation if submission else (),
         "lines": tree.lines(submission.payload, marks=findings.marks(found)) if submission else [],
-        "envelope": tree.lines(_without_payload(submission), root="/") if submission and submission.envelope else [],
+        "envelope": tree.lines(_without_payload(submission), root="/")
+        if submission and submission.envelope
+        else [],
         "decisions": _shown_decisions(decisions, request, view),
         "attempts": attempts,
         "session": _session(handoff),
@@ -165,8 +183,13 @@ def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
-    claim = claim_of(handoff, at)
-    parts = (handoff.pk, handoff.version, claim and (claim.holder_id, claim.expires_at), request.user.public_id)
+    claim = queue.live_claim(handoff, at)
+    parts = (
+        handoff.pk,
+        handoff.version,
+        claim and (claim.holder_id, claim.expires_at),
+        request.user.public_id,
+    )
     tag = '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'
     if (same := unchanged(request, tag)) is not None:
         return same
@@ -210,8 +233,14 @@ def _session(handoff: Handoff) -> dict[str, Any]:
     rows = Handoff.objects.filter(session=handoff.session)
     columns = ("id", "handoff_sequence", "agent_role", "target_role", "state")
     here = handoff.handoff_sequence
-    before = list(rows.filter(handoff_sequence__lt=here).order_by("-handoff_sequence").values(*columns)[: NEIGHBOURS + 1])
-    after = list(rows.filter(handoff_sequence__gt=here).order_by("handoff_sequence").values(*columns)[: NEIGHBOURS + 1])
+    before = list(
+        rows.filter(handoff_sequence__lt=here)
+        .order_by("-handoff_sequence")
+        .values(*columns)[: NEIGHBOURS + 1]
+    )
+    after = list(
+        rows.filter(handoff_sequence__gt=here).order_by("handoff_sequence").values(*columns)[: NEIGHBOURS + 1]
+    )
     near = [*reversed(before[:NEIGHBOURS]), *rows.filter(pk=handoff.pk).values(*columns), *after[:NEIGHBOURS]]
     for item in near:
         item["words"] = words.STATES[State(item["state"])].lower()

@@ -89,7 +89,9 @@ def single_parameters(parameters: Any, *, known: frozenset[str] | None = None) -
     values: dict[str, str] = {}
     for name, given in parameters.lists():
         if len(given) != 1:
-            raise InvalidInput(f"“{name}” was sent {len(given)} times. Send it once.", slug="parameter-repeated", status=400)
+            raise InvalidInput(
+                f"“{name}” was sent {len(given)} times. Send it once.", slug="parameter-repeated", status=400
+            )
         if known is not None and name not in known:
             raise InvalidInput(f"“{name}” is not a parameter of this page.", status=400)
         values[name] = given[0]
@@ -105,7 +107,7 @@ def actor(request: PersonRequest) -> Actor:
     )
 
 
-def frame(request: HttpRequest, here: str) -> dict[str, Any]:
+def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     """Names that base.html needs."""
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
@@ -125,7 +127,7 @@ def frame(request: HttpRequest, here: str) -> dict[str, Any]:
 
 
 def render_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, here: str = "", status: int = 200
+    request: PersonRequest, template: str, context: Mapping[str, Any], *, here: str = "", status: int = 200
 ) -> HttpResponse:
     """A whole page inside the frame."""
     return render(request, template, {**frame(request, here), **context}, status=status)

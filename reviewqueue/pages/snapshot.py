@@ -123,7 +123,13 @@ def _engine(payload: JSONObject) -> Iterator[Section]:
     yield Section("Conversation", "talk", list(_messages(payload)))
     state = {
         name: payload.get(name)
-        for name in ("iteration", "completedModelIterations", "lastSequence", "reconciliationRequired", "finalOutputReady")
+        for name in (
+            "iteration",
+            "completedModelIterations",
+            "lastSequence",
+            "reconciliationRequired",
+            "finalOutputReady",
+        )
         if name in payload
     }
     yield Section(
@@ -133,7 +139,9 @@ def _engine(payload: JSONObject) -> Iterator[Section]:
     )
     output = payload.get("pendingOutput")
     if output is not None:
-        yield Section("Output that would be committed", "words", [Step("", _plain(output), anchor("/pendingOutput"))])
+        yield Section(
+            "Output that would be committed", "words", [Step("", _plain(output), anchor("/pendingOutput"))]
+        )
 
 
 def _results(payload: JSONObject) -> Iterator[Step]:

@@ -91,7 +91,9 @@ class _Printer:
         if not isinstance(value, dict | list) or not value:
             yield self._leaf(value, pointer, key)
             return
-        is_open = pointer in self.wanted or key == "" or len(value) <= 4 and self.left > NODES_SHOWN - OPEN_UP_TO
+        is_open = (
+            pointer in self.wanted or key == "" or (len(value) <= 4 and self.left > NODES_SHOWN - OPEN_UP_TO)
+        )
         yield Line(
             "open",
             key=key,
@@ -103,7 +105,7 @@ class _Printer:
             marks=self.marks.get(pointer, ()),
         )
         items: list[tuple[str | int, JSONValue]] = list(
-            value.items() if isinstance(value, dict) else enumerate(value)  # type: ignore[arg-type]
+            value.items() if isinstance(value, dict) else enumerate(value)
         )
         hidden = 0
         first_hidden = 0

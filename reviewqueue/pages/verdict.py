@@ -39,42 +39,49 @@ def verdict(
 ) -> Verdict:
     """What the box at the top of a handoff says."""
     state = State(handoff.state)
-    target = handoff.target_role or "the receiver"
     last = decisions[0] if decisions else None
     if state in (State.FLAGGED, State.ESCALATED):
         return _stopped(handoff, facts, found, attempts, at)
+    if state is State.ABORTED:
+        return _ended(last)
     if state is State.REJECTED:
         headline = f"Rejected: {_lower(found[0].title)}" if found else "Rejected by the checks"
         return Verdict("bad", headline, [Point("The sender was told and has to send a repaired checkpoint.")])
-    if state is State.RECEIVED:
-        return Verdict("calm", "The checks are still running", [Point("A verdict follows within seconds.")])
-    if state is State.CLEARED:
-        return Verdict("good", "Cleared by the checks; nobody had to decide", _warning_points(found))
-    if state is State.APPROVED:
-        by = f" by {last.actor_label}" if last else ""
-        return Verdict("good", f"Approved{by}; the orchestrator has not sent it yet", _warning_points(found))
+    return _under_way(handoff, state, found, last, at)
+
+
+def _under_way(
+    handoff: Handoff, state: State, found: Sequence[ShownFinding], last: Decision | None, at: datetime
+) -> Verdict:
+    """The states in which nobody has to act."""
+    target = handoff.target_role or "the receiver"
     if state is State.DISPATCHED:
-        left = words.deadline_words(handoff.acknowledge_by, at) if handoff.acknowledge_by else ""
-        return Verdict("calm", f"Sent to {target}; waiting for its acknowledgement", [Point(f"Time: {left}.")] if left else [])
+        left = f"Time: {words.deadline_words(handoff.acknowledge_by, at)}." if handoff.acknowledge_by else ""
+        headline = f"Sent to {target}; waiting for its acknowledgement"
+        return Verdict("calm", headline, [Point(left)] if left else [])
     if state is State.RECOVERABLE:
         tries = words.plural(handoff.last_attempt, "attempt")
-        return Verdict(
-            "care",
-            f"{target} did not take it over; the same content can be sent again",
-            [Point(f"After {tries}, {words.plural(handoff.retries_left, 'retry', 'retries')} left.")],
-        )
-    if state is State.ACKNOWLEDGED:
-        return Verdict("good", f"{target} has taken over", _warning_points(found))
-    if state is State.CANCELLED:
-        return Verdict("calm", "The orchestrator cancelled this handoff")
-    return _ended(last)
+        left = words.plural(handoff.retries_left, "retry", "retries")
+        headline = f"{target} did not take it over; the same content can be sent again"
+        return Verdict("care", headline, [Point(f"After {tries}, {left} left.")])
+    by = f" by {last.actor_label}" if last else ""
+    tone, headline = {
+        State.RECEIVED: ("calm", "The checks are still running"),
+        State.CLEARED: ("good", "Cleared by the checks; nobody had to decide"),
+        State.APPROVED: ("good", f"Approved{by}; the orchestrator has not sent it yet"),
+        State.ACKNOWLEDGED: ("good", f"{target} has taken over"),
+        State.CANCELLED: ("calm", "The orchestrator cancelled this handoff"),
+    }[state]
+    return Verdict(tone, headline, _warning_points(found) if tone == "good" else [])
 
 
 def _ended(last: Decision | None) -> Verdict:
     if last is None:
         return Verdict("calm", "Aborted")
     if last.action == "send_back":
-        return Verdict("calm", f"{last.actor_label} sent it back with a question", [Point("", last.question or "")])
+        return Verdict(
+            "calm", f"{last.actor_label} sent it back with a question", [Point("", last.question or "")]
+        )
     advice = {"restart": "The sender was advised to restart from the last good checkpoint.",
               "fallback": "The sender was advised to use the fallback agent."}.get(last.advice)  # fmt: skip
     points = [Point(advice)] if advice else []
@@ -115,7 +122,7 @@ def _stopped(
 
 
 def _reason_points(handoff: Handoff, facts: Facts | None, stopping: Sequence[ShownFinding]) -> list[Point]:
-    points = []
+    points: list[Point] = []
     for name in handoff.reasons:
         reason = Reason(name)
         if reason is Reason.FINDINGS and stopping:
@@ -124,9 +131,13 @@ def _reason_points(handoff: Handoff, facts: Facts | None, stopping: Sequence[Sho
             points += _asked(facts)
         elif reason is Reason.RECONCILIATION and facts and facts.needs_reconciliation:
             number = len(facts.needs_reconciliation)
-            points.append(Point(f"It is unknown whether {words.plural(number, 'effect')} happened: look before it is repeated"))
+            points.append(
+                Point(
+                    f"It is unknown whether {words.plural(number, 'effect')} happened: look before it is repeated"
+                )
+            )
         else:
-            points.append(Point(REASONS[reason]))
+            points.append(Point((ALSO if points or stopping else REASONS)[reason]))
     return points
 
 
@@ -143,6 +154,18 @@ REASONS = words.REASONS | {
     Reason.INTERRUPT: "Stopped because the agent's run is paused for a person",
     Reason.REPORTED: "Stopped because the sender reported a serious issue itself",
     Reason.CHECK_FAILURE: "Stopped because the checks could not finish, and nothing passes unchecked",
+}
+
+
+# The same as a second thought, after a headline that gave another reason.
+ALSO = REASONS | {
+    Reason.RISK: "It is a high-risk handoff too",
+    Reason.SENDER: "The sender asked for a person as well",
+    Reason.BLOCKING_DECISION: "A blocking question is open",
+    Reason.RECONCILIATION: "The outcome of an effect is unknown",
+    Reason.INTERRUPT: "The agent's run is paused for a person",
+    Reason.REPORTED: "The sender reported a serious issue itself",
+    Reason.CHECK_FAILURE: "The checks could not finish, and nothing passes unchecked",
 }
 
 

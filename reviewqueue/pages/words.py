@@ -56,7 +56,7 @@ def deadline_words(deadline: datetime, now: datetime) -> str:
 
 
 def deadline_tone(used: float) -> str:
-    """"" while there is time, "soon" from 80 % on, "over" after the end."""
+    """ "" while there is time, "soon" from 80 % on, "over" after the end."""
     if used >= 1:
         return "over"
     return "soon" if used >= 0.8 else ""

@@ -100,34 +100,32 @@ def clock(at: datetime | None) -> str:
 
 def is_hidden(character: str) -> bool:
     """Characters that change what a reader sees without being seen: controls, format marks, odd spaces."""
-    return not character.isprintable() and character not in "
-	"
+    return not character.isprintable() and character not in "\n\t"
 
 
 @register.filter
 def plain(text: str) -> bool:
     """Whether a text has no hidden character at all."""
-    return text.isprintable() or text.replace("
-", "").replace("	", "").isprintable()
+    return text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def pieces(text: object) -> list[tuple[str, str]]:
     """Runs of (text, "") and single hidden characters as ("U+202E", name)."""
     if plain(str(text)):
         return [(str(text), "")]
-    plain: list[str] = []
+    run: list[str] = []
     found: list[tuple[str, str]] = []
     for character in str(text):
         if not is_hidden(character):
-            plain.append(character)
+            run.append(character)
             continue
-        if plain:
-            found.append(("".join(plain), ""))
-            plain.clear()
+        if run:
+            found.append(("".join(run), ""))
+            run.clear()
         name = unicodedata.name(character, "control character").lower()
         found.append((f"U+{ord(character):04X}", name))
-    if plain:
-        found.append(("".join(plain), ""))
+    if run:
+        found.append(("".join(run), ""))
     return found
 
 
