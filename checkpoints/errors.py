@@ -1,15 +1,17 @@
 """What can go wrong, as one tree. Each error carries the slug and status of its RFC 9457 problem.
 
-    ReviewQueueError
-    ├── Refused              the bytes or their names cannot be stored (contract §3)
-    ├── Conflict             the request contradicts what is stored or in flight (409)
-    │   ├── IllegalTransition    the state machine knows no such edge
-    │   ├── StaleDecision        somebody else decided, or the content changed (a page: the panel)
-    │   └── ClaimedByAnother     another person holds the claim
-    ├── NotAllowed           this person may not do this (403)
-    ├── NotFound             no such thing for this caller (404)
-    ├── InvalidInput         a form or parameter cannot be used (400 or 422)
-    └── Unavailable          a part we need is away; the same request works later (503)
+ReviewQueueError
+├── Refused              the bytes or their names cannot be stored (contract §3)
+├── Conflict             the request contradicts what is stored or in flight (409)
+│   ├── IllegalTransition    the state machine knows no such edge
+│   ├── StaleDecision        somebody else decided, or the content changed (a page: the panel)
+│   └── ClaimedByAnother     another person holds the claim
+├── Unauthenticated      no token that we know and that is valid now (401)
+├── NotAllowed           this person or token may not do this (403)
+├── NotFound             no such thing for this caller (404)
+├── InvalidInput         a form or parameter cannot be used (400 or 422)
+├── LimitReached         too many requests or open items; later it works (429)
+└── Unavailable          a part we need is away; the same request works later (503)
 """
 
 from __future__ import annotations
@@ -95,6 +97,11 @@ class ClaimedByAnother(Conflict):
     slug = "claimed"
 
 
+class Unauthenticated(ReviewQueueError):
+    slug = "unauthenticated"
+    status = 401
+
+
 class NotAllowed(ReviewQueueError):
     slug = "not-allowed"
     status = 403
@@ -108,6 +115,12 @@ class NotFound(ReviewQueueError):
 class InvalidInput(ReviewQueueError):
     slug = "invalid-parameter"
     status = 422
+
+
+class LimitReached(ReviewQueueError):
+    slug = "rate-limited"
+    status = 429
+    permanent = False
 
 
 class Unavailable(ReviewQueueError):

@@ -345,8 +345,12 @@ class CheckContext:
     answers: Mapping[str, Answer] = field(default_factory=_empty)
     equal_posts: int = 0  # earlier handoffs of the same task, pair of roles and content (HC-78)
     role_alternations: int = 0  # direction changes of this pair of roles on this task so far (HC-80)
-    foreign_call_ids: Mapping[str, str] = field(default_factory=_empty)  # call_id -> session that has another result
-    same_source_id_digest: str | None = None  # content digest under the same (session, run, source id) (EH-01)
+    foreign_call_ids: Mapping[str, str] = field(
+        default_factory=_empty
+    )  # call_id -> session that has another result
+    same_source_id_digest: str | None = (
+        None  # content digest under the same (session, run, source id) (EH-01)
+    )
     known_runs: Mapping[str, KnownRun] = field(default_factory=_empty)
     count_tokens: Callable[[str], int] | None = None  # None: estimated as UTF-8 bytes / 4
 

@@ -11,6 +11,8 @@ from celery.signals import setup_logging, worker_process_init
 from reviewqueue.processes import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewqueue.settings")
+# Django's checks import every page to look at its address. `make check` runs them; a worker starts a second sooner.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("reviewqueue")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -189,6 +189,7 @@ INSTALLED_APPS = [
     "allauth.account",
 ]
 MIDDLEWARE = [
+    "checkpoints.api.middleware.MachineSurface",  # first: the API knows nothing of what follows
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -228,7 +229,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
 }
 
 AUTH_USER_MODEL = "reviewqueue.User"

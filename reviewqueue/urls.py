@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
+    path("", include("checkpoints.api.urls")),
     path("", include("reviewqueue.pages.routes")),
 ]
 

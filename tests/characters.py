@@ -15,6 +15,7 @@ from django.db import connections
 from checkpoints.canonical import context_fingerprint
 from checkpoints.formats import admit as read
 from checkpoints.formats import covered_object, hash_of
+from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff, Orchestrator
 from checkpoints.services import admission
 from checkpoints.services.dispatch import dispatch
@@ -37,18 +38,21 @@ def person(role: Role = Role.OPERATOR, name: str = "alice") -> User:
     return User.objects.create_user(username=fresh(name), password="correct horse battery", role=role)
 
 
+def minutes_ago(minutes: int) -> str:
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=minutes)
+    return at.isoformat().replace("+00:00", "Z")
+
+
 def document(**changes: Any) -> dict[str, Any]:
     """A flat `handoff/1` document without a finding above low under the empty policy; `changes` replace members."""
-    now = datetime.now(UTC).replace(microsecond=0)
-    stamp = lambda minutes: (now - timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")  # noqa: E731
     session = changes.get("session_id", fresh("session"))
     base: dict[str, Any] = {
-        "checkpoint_id": fresh("ckpt"),
+        "checkpoint_id": str(uuid7()),
         "session_id": session,
         "handoff_sequence": 1,
         "agent_id": "triage/7",
         "agent_role": "triage",
-        "timestamp": stamp(0),
+        "timestamp": minutes_ago(0),
         "task_id": "T-1001",
         "task_status": "in_progress",
         "completed_steps": [
@@ -56,14 +60,14 @@ def document(**changes: Any) -> dict[str, Any]:
                 "step_id": "read-claim",
                 "description": "Read the damage claim",
                 "output_reference": "artifact://runs/9/read-claim.json",
-                "completed_at": stamp(4),
+                "completed_at": minutes_ago(4),
             }
         ],
         "in_progress_step": {
             "step_id": "price-repair",
             "description": "Price the repair",
             "partial_output": None,
-            "started_at": stamp(3),
+            "started_at": minutes_ago(3),
         },
         "pending_decisions": [],
         "active_constraints": ["pii_masking"],
@@ -107,19 +111,19 @@ def post(owner: Orchestrator, value: dict[str, Any] | bytes) -> Handoff:
         submission=read(body),
         actor=Actor(kind="orchestrator", id=owner.name, label=owner.name),
     )
-    return Handoff.objects.with_names().get(pk=admitted.handoff_id)  # type: ignore[attr-defined]
+    return Handoff.objects.with_names().get(pk=admitted.handoff_id)
 
 
 def judged(owner: Orchestrator, value: dict[str, Any] | bytes) -> Handoff:
     """Admit a document and wait for its verdict."""
     handoff = post(owner, value)
     drain()
-    return Handoff.objects.with_names().get(pk=handoff.pk)  # type: ignore[attr-defined]
+    return Handoff.objects.with_names().get(pk=handoff.pk)
 
 
 def reload(handoff: Handoff) -> Handoff:
     """The row as it stands now."""
-    return Handoff.objects.with_names().get(pk=handoff.pk)  # type: ignore[attr-defined,no-any-return]
+    return Handoff.objects.with_names().get(pk=handoff.pk)
 
 
 def flagged(owner: Orchestrator, **changes: Any) -> Handoff:

@@ -53,7 +53,8 @@ def django_db_setup(server_environment: dict[str, str], worker_number: int) -> I
     from django.db import connections
 
     from reviewqueue.celery import app
-    from reviewqueue.services.minting import create_key, install_signer
+    from reviewqueue.services.keys import create_key
+    from reviewqueue.services.minting import install_signer
 
     for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT"):
         connections.settings["default"][name] = dj_database_url.parse(server_environment["DATABASE_URL"])[

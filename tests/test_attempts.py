@@ -59,14 +59,18 @@ def test_an_acknowledgement_ends_the_handoff_and_repeats_change_nothing(
     assert characters.reload(handoff).version == done.version
 
 
-def test_an_acknowledgement_of_other_content_stops_for_a_person(owner: Orchestrator, handoff: Handoff) -> None:
+def test_an_acknowledgement_of_other_content_stops_for_a_person(
+    owner: Orchestrator, handoff: Handoff
+) -> None:
     with pytest.raises(Conflict) as refused:
         acknowledge(owner, handoff, digest="sha256:" + "0" * 64)
     assert refused.value.slug == "digest-mismatch"
     assert characters.reload(handoff).state == "flagged"
 
 
-def test_an_attempt_that_was_never_given_out_is_a_recorded_bypass(owner: Orchestrator, handoff: Handoff) -> None:
+def test_an_attempt_that_was_never_given_out_is_a_recorded_bypass(
+    owner: Orchestrator, handoff: Handoff
+) -> None:
     with pytest.raises(NotFound) as refused:
         acknowledge(owner, handoff, attempt=7)
     assert refused.value.slug == "attempt-not-found"
@@ -74,7 +78,9 @@ def test_an_attempt_that_was_never_given_out_is_a_recorded_bypass(owner: Orchest
     assert AuditEntry.objects.filter(subject_id=str(handoff.pk), action="handoff.bypassed").count() == 1
 
 
-def test_a_failed_attempt_uses_a_retry_until_a_person_is_needed(owner: Orchestrator, handoff: Handoff) -> None:
+def test_a_failed_attempt_uses_a_retry_until_a_person_is_needed(
+    owner: Orchestrator, handoff: Handoff
+) -> None:
     left = []
     for number in (1, 2, 3):
         left.append(handoff.retries_left)
@@ -163,7 +169,10 @@ def test_what_has_ended_cannot_be_cancelled(owner: Orchestrator, handoff: Handof
     acknowledge(owner, handoff)
     with pytest.raises(IllegalTransition) as refused:
         attempts.cancel(
-            orchestrator=owner, checkpoint_id=handoff.checkpoint_id, reason="x", actor=characters.caller(owner)
+            orchestrator=owner,
+            checkpoint_id=handoff.checkpoint_id,
+            reason="x",
+            actor=characters.caller(owner),
         )
     assert refused.value.extra == {"state": "acknowledged", "allowed": []}
     assert characters.reload(handoff).state == "acknowledged"

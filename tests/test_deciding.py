@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 
+from checkpoints import signing
 from checkpoints.errors import (
     ClaimedByAnother,
     IllegalTransition,
@@ -15,10 +16,10 @@ from checkpoints.errors import (
     StaleDecision,
     Unavailable,
 )
-from checkpoints import signing
 from checkpoints.models import Decision, Handoff, Orchestrator, Ticket
+from checkpoints.services import attempts
 from checkpoints.services.policy import publish
-from checkpoints.types import Actor
+from checkpoints.types import Actor, JSONObject
 from reviewqueue.models import Role
 from reviewqueue.services import claiming
 from reviewqueue.services.deciding import TooFast, decide, reopen, undo
@@ -266,15 +267,13 @@ def test_without_a_signing_key_nothing_is_approved_and_nothing_is_lost(owner: Or
 
 def test_an_exhausted_handoff_can_go_to_the_fallback_role(owner: Orchestrator) -> None:
     target = characters.fresh("payments")
-    roles = {"triage": {}, target: {"fallback_role": "legal"}, "legal": {}, "billing": {}}
+    roles: JSONObject = {"triage": {}, target: {"fallback_role": "legal"}, "legal": {}, "billing": {}}
     publish(document={"roles": roles}, actor=Actor("system", "system:test", "Test"))
     try:
         document = characters.document(handoff_target={"target_role": target, "handoff_reason": "Pay"})
         document["recovery_instructions"]["max_retries"] = 0
         handoff = characters.judged(owner, document)
         characters.dispatched(owner, handoff)
-        from checkpoints.services import attempts
-
         attempts.fail(
             orchestrator=owner, checkpoint_id=handoff.checkpoint_id, attempt=1, kind="crashed", detail="",
             actor=characters.caller(owner),

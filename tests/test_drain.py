@@ -6,11 +6,12 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 from structlog.testing import capture_logs
 
 from checkpoints.models import AuditEntry, CheckRun, Handoff
 from checkpoints.services import verification
+from checkpoints.services.clock import now
 from tests import characters
 
 
@@ -82,7 +83,11 @@ def test_two_drains_at_once_judge_each_row_once(db: None) -> None:
 def test_a_late_result_is_refused_once_the_row_was_taken_over(db: None) -> None:
     handoff = characters.post(characters.orchestrator(), characters.document())
     with verification._presence() as key:
-        mine = [item for item in verification.claim(key=key, limit=500, tried="< 2") if item.handoff.pk == handoff.pk]
+        mine = [
+            item
+            for item in verification.claim(key=key, limit=500, tried="< 2")
+            if item.handoff.pk == handoff.pk
+        ]
         Handoff.objects.filter(pk=handoff.pk).update(check_attempts=2)
         with capture_logs() as lines:
             assert verification.judge_batch(mine) == 0
@@ -95,7 +100,7 @@ def test_the_claims_of_a_dead_drain_are_free_at_once(db: None) -> None:
     with verification._presence() as key:
         verification.claim(key=key, limit=500, tried="< 2")
         assert verification.release_orphans() == 0
-    Handoff.objects.filter(pk=handoff.pk).update(check_lease_until=connection_now() + timedelta(hours=1))
+    Handoff.objects.filter(pk=handoff.pk).update(check_lease_until=now() + timedelta(hours=1))
     assert verification.release_orphans() >= 1
     verification.drain()
     assert Handoff.objects.get(pk=handoff.pk).state == "cleared"
@@ -106,7 +111,11 @@ def test_a_document_whose_checks_died_three_times_waits_for_a_person(db: None) -
     Handoff.objects.filter(pk=handoff.pk).update(check_attempts=3)
     verification.drain()
     handoff.refresh_from_db()
-    assert (handoff.state, handoff.reasons, handoff.finding_codes) == ("flagged", ["findings", "check_failure"], ["SYS-02"])
+    assert (handoff.state, handoff.reasons, handoff.finding_codes) == (
+        "flagged",
+        ["findings", "check_failure"],
+        ["SYS-02"],
+    )
     assert not CheckRun.objects.get(handoff=handoff).complete
 
 
@@ -114,9 +123,3 @@ def test_a_policy_that_cannot_be_read_flags_everything(db: None, monkeypatch: py
     monkeypatch.setattr(verification, "active", lambda **_: 1 / 0)
     handoff = characters.judged(characters.orchestrator(), characters.document())
     assert (handoff.state, handoff.finding_codes) == ("flagged", ["SYS-03"])
-
-
-def connection_now():  # type: ignore[no-untyped-def]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from checkpoints.models import AuditEntry, Checkpoint, Handoff
 from checkpoints.models.append_only import AppendOnlyError
@@ -57,9 +57,12 @@ def test_the_application_role_may_not_even_try(db: None) -> None:
         "ALTER TABLE audit_entry DISABLE TRIGGER ALL",
         "UPDATE audit_text SET reason = 'x'",
     ):
-        with pytest.raises(Exception, match="permission denied|must be owner"), transaction.atomic():
-            with connection.cursor() as cursor:
-                cursor.execute(statement)
+        with (
+            pytest.raises(ProgrammingError, match=r"permission denied|must be owner"),
+            transaction.atomic(),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(statement)
     assert Checkpoint.objects.get(handoff=handoff).size == before
 
 
@@ -114,7 +117,7 @@ def test_an_audit_entry_cannot_be_dated_back(db: None) -> None:
 
 
 def test_the_transaction_id_of_an_entry_cannot_be_chosen(db: None) -> None:
-    with pytest.raises(Exception, match="permission denied"), connection.cursor() as cursor:
+    with pytest.raises(ProgrammingError, match="permission denied"), connection.cursor() as cursor:
         cursor.execute("INSERT INTO audit_entry (id, xid) VALUES (gen_random_uuid(), 3)")
 
 

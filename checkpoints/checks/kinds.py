@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from checkpoints.checks.shape import escape
-from checkpoints.types import JSONValue
+from checkpoints.types import JSONObject, JSONValue
 
 type Plan = str | tuple[Plan] | Mapping[str, Plan]
 
@@ -85,6 +85,15 @@ HANDOFF: Final[Mapping[str, Plan]] = {
 }
 
 
+_SCHEMA_TYPES: Final = {
+    TEXT: "string",
+    INTEGER: "number",  # a number with a fraction is HC-68's
+    BOOLEAN: "boolean",
+    OBJECT: "object",
+    LIST: "array",
+}
+
+
 class WrongKind(NamedTuple):
     pointer: str
     name: str
@@ -118,6 +127,16 @@ def wrong_kinds(value: JSONValue, plan: Plan, pointer: str = "") -> Iterator[Wro
                 yield from wrong_kinds(given, inner, f"{pointer}/{escape(member)}")
     elif not (plan is _TASK and isinstance(value, str)):
         yield WrongKind(pointer, name, _expected(plan), value)
+
+
+def schema_of(plan: Plan) -> JSONObject:
+    """The plan as JSON Schema: what it accepts has no `wrong_kinds`. Compiled, it answers that much sooner."""
+    if isinstance(plan, str):
+        return {"type": [_SCHEMA_TYPES[plan], "null"]} if plan != ANY else {}
+    if isinstance(plan, tuple):
+        return {"type": ["array", "null"], "items": schema_of(plan[0]) | {"not": {"type": "null"}}}
+    types: list[JSONValue] = ["object", "null", "string"] if plan is _TASK else ["object", "null"]
+    return {"type": types, "properties": {name: schema_of(inner) for name, inner in plan.items()}}
 
 
 def kind_of(value: JSONValue) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +19,8 @@ from checkpoints.checks import (
     constraints,
     contradictions,
     decisions,
+    engine,
+    engine_history,
     fingerprint,
     footprint,
     history,
@@ -27,8 +29,6 @@ from checkpoints.checks import (
     safety,
     schema,
     sequence,
-    engine,
-    engine_history,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -55,6 +55,8 @@ FAMILIES: tuple[ModuleType, ...] = (
     engine,
     engine_history,
 )
+
+MOST_PER_CODE = 100
 
 _BROKEN_SHAPE = frozenset({"HC-01", "HC-03", "EC-01"})
 
@@ -94,8 +96,36 @@ def run(submission: Submission, context: CheckContext) -> Run:
         _guarded(late, (submission, context, tuple(hits)), hits, failures)
     if len(failures) == before:
         completed.append(_family_name(conclusions))
-    kept = silenced(hits, context.policy)
+    kept = _shortened(silenced(hits, context.policy))
     return Run(kept, tuple(completed), _not_judged(submission, hits), tuple(failures))
+
+
+def _shortened(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """At most MOST_PER_CODE hits of one code; the last of them says how many were left out.
+
+    Five thousand steps without a time are one fact, not five thousand rows for a person to read. Hits with a
+    severity of their own stand first, so that what is left out is never worse than what is shown.
+    """
+    if len(hits) <= MOST_PER_CODE:
+        return hits
+    by_code: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_code.setdefault(hit.code, []).append(hit)
+    kept: list[Hit] = []
+    for found in by_code.values():
+        if len(found) > MOST_PER_CODE:
+            found.sort(key=_rank, reverse=True)
+            more = len(found) - MOST_PER_CODE
+            last = found[MOST_PER_CODE - 1]
+            found[MOST_PER_CODE - 1 :] = [replace(last, message=f"{last.message} ({more} more like this.)")]
+        kept.extend(found)
+    return tuple(kept)
+
+
+def _rank(hit: Hit) -> int:
+    known = CATALOGUE.get(hit.code)
+    severity = hit.severity or (known.severity if known else None)
+    return severity.rank if severity else 0
 
 
 def _judges(family: ModuleType, format_name: str) -> bool:

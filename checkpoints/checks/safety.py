@@ -75,12 +75,31 @@ _PHRASES: Final = frozenset(
 )
 _OPENINGS: Final = ("string, ", "string (", "string: ", "boolean, ", "integer, ", "iso-8601 utc timestamp, ",
                     "iso-8601 timestamp of ", "sha-256 of ", "sha-256 hash of ")  # fmt: skip
+# What the compact text of a document must hold, in lower case, before its strings are looked at one by one.
+_TRACES: Final = (
+    b'"string',
+    b'"boolean',
+    b'"integer',
+    b'"number"',
+    b'"array of',
+    b'"true',
+    b'"iso',
+    b'"sha-256',
+    b'"uuid"',
+    b'"null if',
+    b"|",
+)
+_BRACKET_TRACE: Final = re.compile(rb"\[[a-z_]{5,}\]")
 _ENUM: Final = re.compile(r"[a-z_]+(?: ?\| ?[a-z_]+){2,}")  # "in_progress | blocked | completed"
 
 
 def unfilled_template(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     """HC-09."""
     if submission.format != HANDOFF:
+        return
+    document = view(submission)
+    written = (document.written + document.envelope_written).lower()
+    if not any(trace in written for trace in _TRACES) and not _BRACKET_TRACE.search(written):
         return
     for pointer, value, is_name in _all_strings(submission):
         phrase = None if is_name else _template_text(value)
@@ -99,9 +118,9 @@ def _template_text(value: str) -> str | None:
     brackets = _BRACKETS.search(value)
     if brackets:
         return brackets[0]
-    folded = value.strip().lower()
+    folded = value.lower()
     if folded in _PHRASES or folded.startswith(_OPENINGS) or _ENUM.fullmatch(folded):
-        return value.strip()
+        return value
     return None
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from checkpoints.checks.kinds import ENVELOPE, HANDOFF, kind_of, wrong_kinds
+import jsonschema_rs
+
+from checkpoints.checks.kinds import ENVELOPE, HANDOFF, kind_of, schema_of, wrong_kinds
 from checkpoints.checks.shape import (
     ENGINE,
     View,
@@ -45,6 +47,7 @@ _NAMED: Final = ("agent_id", "task_id")  # required, and ids: 1 to 200 printable
 _NESTED: Final = frozenset(
     {"expected_return", "idempotency_key", "max_retries", "rollback_notes", "user_intent", "handoff_reason"}
 )
+_HANDOFF_SHAPE: Final = jsonschema_rs.Draft202012Validator(schema_of(HANDOFF))
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _RISKS: Final = "low, medium, high, normal, critical"
 _DIGEST_HELP: Final = "Have the orchestrator compute it: POST /api/v1/digests."
@@ -138,10 +141,10 @@ def _malformed_ids(document: View) -> Iterator[Hit]:
 
 def wrong_types(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     """HC-03."""
-    document = view(submission)
     plans = [(submission.envelope, ENVELOPE)]
-    if document.is_handoff:
-        plans.append((submission.payload, HANDOFF))
+    if submission.format == "handoff/1":
+        if not _HANDOFF_SHAPE.is_valid(submission.payload):
+            plans.append((submission.payload, HANDOFF))
     elif submission.form == "flat":
         own = ALL_FORMATS[submission.format].members
         plans.append((submission.payload, {name: plan for name, plan in ENVELOPE.items() if name not in own}))

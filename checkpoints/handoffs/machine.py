@@ -62,7 +62,7 @@ TABLE: dict[Event, dict[State, State]] = {
     Event.EXHAUST: {S.DISPATCHED: S.ESCALATED},
     Event.REFUSE: {S.DISPATCHED: S.FLAGGED},
     Event.MISMATCH: {S.DISPATCHED: S.FLAGGED},
-    Event.CANCEL: {state: S.CANCELLED for state in _OPEN},
+    Event.CANCEL: dict.fromkeys(_OPEN, S.CANCELLED),
 }
 
 

@@ -14,16 +14,17 @@ ENGINE = "prompty.engine/1"
 def sealed(document: JSONObject, *, format_name: str) -> JSONObject:
     """The whole document with `consistency_hash` and `context_fingerprint` computed anew where it carries them."""
     copy = deepcopy(document)
-    payload = copy["payload"] if is_envelope(copy) else copy
-    envelope = {key: value for key, value in copy.items() if key != "payload"} if is_envelope(copy) else {}
-    assert isinstance(payload, dict)
+    payload = _payload(copy)
+    envelope = {} if payload is copy else {key: value for key, value in copy.items() if key != "payload"}
     if format_name == "handoff/1":
         covered = covered_object(payload, envelope)
         if covered is not None:
             payload["consistency_hash"] = hash_of(covered)
     fingerprint = _fingerprint(payload, format_name)
     for holder in (copy, payload):
-        if fingerprint is not None and ("context_fingerprint" in holder or _requires(holder, payload, format_name)):
+        if fingerprint is not None and (
+            "context_fingerprint" in holder or _requires(holder, payload, format_name)
+        ):
             holder["context_fingerprint"] = fingerprint
     return copy
 
@@ -31,8 +32,7 @@ def sealed(document: JSONObject, *, format_name: str) -> JSONObject:
 def retargeted(document: JSONObject, *, target_role: str) -> JSONObject:
     """The whole document for another receiver: every place that names the target says `target_role`."""
     copy = deepcopy(document)
-    payload = copy["payload"] if is_envelope(copy) else copy
-    assert isinstance(payload, dict)
+    payload = _payload(copy)
     target = payload.get("handoff_target")
     if isinstance(target, dict):
         target["target_role"] = target_role
@@ -42,6 +42,11 @@ def retargeted(document: JSONObject, *, target_role: str) -> JSONObject:
     if not isinstance(target, dict) and "target_role" not in payload:
         copy["target_role"] = target_role
     return copy
+
+
+def _payload(document: JSONObject) -> JSONObject:
+    payload = document.get("payload")
+    return payload if is_envelope(document) and isinstance(payload, dict) else document
 
 
 def _fingerprint(payload: JSONObject, format_name: str) -> JSONValue:

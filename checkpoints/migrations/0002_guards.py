@@ -152,7 +152,8 @@ class Migration(migrations.Migration):
         migrations.RunSQL(ROLES, migrations.RunSQL.noop),
         migrations.RunSQL(APPEND_ONLY, "DROP FUNCTION refuse_change();"),
         *[
-            migrations.RunSQL(GUARD.format(table=table), UNGUARD.format(table=table)) for table in WRITTEN_ONCE
+            migrations.RunSQL(GUARD.format(table=table), UNGUARD.format(table=table))
+            for table in WRITTEN_ONCE
         ],
         migrations.RunSQL(AUDIT, UNAUDIT),
         migrations.RunSQL(GATE, UNGATE),

@@ -120,7 +120,9 @@ class Handoff(models.Model):
     risk = models.CharField(max_length=10, null=True)
     policy_version = models.IntegerField(null=True)
     checked_at = models.DateTimeField(null=True)
-    likeness = models.CharField(max_length=71, null=True)  # digest of the content without ids and times (HC-78)
+    likeness = models.CharField(
+        max_length=71, null=True
+    )  # digest of the content without ids and times (HC-78)
 
     # Review.
     round = models.PositiveIntegerField(default=0)  # grows each time approvals start anew
@@ -135,11 +137,13 @@ class Handoff(models.Model):
     # Dispatch.
     max_retries = models.PositiveIntegerField(default=0)  # effective: the smaller of document and policy
     last_attempt = models.PositiveIntegerField(default=0)
-    round_attempts = models.PositiveIntegerField(default=0)  # since the last clearance or approval, refused ones not counted
+    round_attempts = models.PositiveIntegerField(
+        default=0
+    )  # since the last clearance or approval, refused ones not counted
     acknowledge_by = models.DateTimeField(null=True)  # of the attempt in flight
     not_before = models.DateTimeField(null=True)
 
-    objects: ClassVar[models.Manager[Handoff]] = HandoffQuerySet.as_manager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager[Handoff]] = HandoffQuerySet.as_manager()
 
     class Meta:
         db_table = "handoff"
@@ -178,10 +182,14 @@ class Handoff(models.Model):
                 name="handoff_queue",
             ),
             models.Index(
-                fields=["review_deadline"], condition=Q(state__in=AWAITING_PERSON), name="handoff_review_expiry"
+                fields=["review_deadline"],
+                condition=Q(state__in=AWAITING_PERSON),
+                name="handoff_review_expiry",
             ),
             models.Index(fields=["acknowledge_by"], condition=Q(state="dispatched"), name="handoff_ack_due"),
-            models.Index(fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"),
+            models.Index(
+                fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"
+            ),
             models.Index(fields=["orchestrator", "-received_at", "-id"], name="handoff_newest_first"),
             models.Index(fields=["orchestrator", "review_deadline", "id"], name="handoff_by_deadline"),
             models.Index(fields=["orchestrator", "handoff_sequence", "id"], name="handoff_by_sequence"),

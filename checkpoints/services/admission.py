@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -154,7 +155,7 @@ def _values(
     body: bytes,
     submission: Submission,
     actor: Actor,
-) -> list[object]:
+) -> list[Any]:
     facts = submission.facts
     limit = active().compiled.max_retries
     row = audit.build(
@@ -176,7 +177,7 @@ def _values(
         index=0,
         previous_digest=None,
     )
-    handoff_values: list[object] = [
+    handoff_values: list[Any] = [
         handoff_id, orchestrator.pk, session_pk, checkpoint_id, submission.checkpoint_id is None, sequence,
         submission.format, submission.body_digest, facts.source_id, facts.agent_id, facts.agent_role,
         facts.target_role, facts.task_id, facts.run_id, facts.turn_id, facts.parent_run_id, facts.delegation_depth,

@@ -8,9 +8,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from checkpoints.canonical import canonicalize
 from checkpoints.identifiers import uuid7
@@ -131,14 +133,14 @@ def record_many(entries: Sequence[Entry]) -> None:
         cursor.executemany(INSERT, [parameters(row) for row in rows])
 
 
-def _heads(cursor: object, subjects: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str | None]]:
+def _heads(
+    cursor: CursorWrapper, subjects: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[int, str | None]]:
     ordered = sorted(subjects)
     for kind, identifier in ordered:
         if kind not in ("handoff", REFUSAL):
-            cursor.execute(  # type: ignore[attr-defined]
-                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{kind}:{identifier}"]
-            )
-    cursor.execute(  # type: ignore[attr-defined]
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{kind}:{identifier}"])
+    cursor.execute(
         """
         SELECT wanted.kind, wanted.id, head.subject_index, head.digest
         FROM unnest(%s::text[], %s::text[]) AS wanted (kind, id)
@@ -150,7 +152,7 @@ def _heads(cursor: object, subjects: Iterable[tuple[str, str]]) -> dict[tuple[st
         """,
         [[kind for kind, _ in ordered], [identifier for _, identifier in ordered]],
     )
-    return {(kind, key): (index, digest) for kind, key, index, digest in cursor.fetchall()}  # type: ignore[attr-defined]
+    return {(kind, key): (index, digest) for kind, key, index, digest in cursor.fetchall()}
 
 
 # One statement, two tables: the entry and its erasable text cannot part.
@@ -166,7 +168,7 @@ INSERT = """
 """
 
 
-def parameters(row: Row) -> list[object]:
+def parameters(row: Row) -> list[Any]:
     """The values of INSERT, in its order."""
     entry, actor = row.entry, row.entry.actor
     return [

@@ -40,9 +40,7 @@ class _Flagged:
     problem: Conflict
 
 
-def dispatch(
-    *, orchestrator: Orchestrator, checkpoint_id: str, key: str | None, actor: Actor
-) -> JSONObject:
+def dispatch(*, orchestrator: Orchestrator, checkpoint_id: str, key: str | None, actor: Actor) -> JSONObject:
     """Start an attempt and return what the receiver gets. One attempt is in flight at a time.
 
     Raises Conflict: `not-dispatchable`, `attempt-in-flight`, `attempt-superseded`, `ticket-expired`,
@@ -159,7 +157,7 @@ def _back_to_review(
     handoff.approval_ticket_reference = None
     move(
         handoff=handoff,
-        event=_SENT_BACK_TO_REVIEW[type(problem)],  # type: ignore[index]
+        event=_SENT_BACK_TO_REVIEW[type(problem)],
         actor=actor,
         at=at,
         reason=problem.detail,

@@ -25,7 +25,11 @@ def expire_reviews(*, limit: int = 500) -> int:
 def _expire(handoff_id: UUID) -> bool:
     with transaction.atomic(durable=True):
         handoff, at = lock(handoff_id=handoff_id)
-        if handoff.state != State.FLAGGED.value or not handoff.review_deadline or at < handoff.review_deadline:
+        if (
+            handoff.state != State.FLAGGED.value
+            or not handoff.review_deadline
+            or at < handoff.review_deadline
+        ):
             return False
         policy = of_version(version=handoff.policy_version or 0).compiled
         reason = "Nobody decided before the review deadline."

@@ -5,6 +5,7 @@ Each query costs the same in a session of ten checkpoints and of ten thousand: i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,7 +120,7 @@ def collect_many(
             found[row[0]].neighbours = row
         cursor.execute(ANSWERS, [ids])
         for pk, checkpoint_id, answers in cursor.fetchall():
-            for item in _answers(answers, checkpoint_id):
+            for item in _answers(json.loads(answers), checkpoint_id):  # a raw cursor gives jsonb as text
                 found[pk].answers[item.decision_id] = item
         cursor.execute(RUNS, [ids])
         for pk, *run in cursor.fetchall():
@@ -155,9 +156,7 @@ def _context(
         known_ticket=bool(known_ticket),
         idempotency_key_used_by=used_by,
         answers=found.answers,
-        equal_posts=sum(
-            1 for role, digest in found.pair if digest == likeness and role == handoff.agent_role
-        )
+        equal_posts=sum(1 for role, digest in found.pair if digest == likeness and role == handoff.agent_role)
         if likeness
         else 0,
         role_alternations=_alternations(handoff.agent_role, [role for role, _ in found.pair]),

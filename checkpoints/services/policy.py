@@ -51,10 +51,14 @@ def of_version(*, version: int) -> ActivePolicy:
     if version == 0:
         return ActivePolicy(0, {}, compile_policy({}, version=0), None)
     row = PolicyVersion.objects.get(version=version)
-    return ActivePolicy(version, row.document, compile_policy(row.document, version=version), row.published_at)
+    return ActivePolicy(
+        version, row.document, compile_policy(row.document, version=version), row.published_at
+    )
 
 
-def publish(*, document: JSONObject, actor: Actor, author: str | None = None, note: str = "") -> PolicyVersion:
+def publish(
+    *, document: JSONObject, actor: Actor, author: str | None = None, note: str = ""
+) -> PolicyVersion:
     """Make `document` the policy from the next check on. Raises InvalidInput with a pointer per fault."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:

@@ -23,7 +23,7 @@ from checkpoints.services.policy import of_version
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
 from checkpoints.services.verdict import Judged, apply_verdict, check_run
-from checkpoints.types import Actor, Disposition, JSONObject, Judgement, Submission
+from checkpoints.types import Actor, Disposition, JSONObject, JSONValue, Judgement, Submission
 
 
 def assess(*, handoff: Handoff, document: JSONObject, policy_version: int) -> tuple[Submission, Judgement]:
@@ -53,7 +53,7 @@ def revise(
     nothing changed; the caller's transaction stores nothing then.
     """
     before = orjson.loads(current_body(handoff=handoff))
-    patch = jsonpatch.make_patch(before, document).patch
+    patch: list[JSONValue] = [*jsonpatch.make_patch(before, document).patch]
     if not patch:
         raise InvalidInput(
             "The document is the same as before. Change something, or approve it as it is.",
@@ -64,14 +64,15 @@ def revise(
     submission, judgement = assess(handoff=handoff, document=document, policy_version=policy_version)
     _refuse_rejected(judgement)
     body = orjson.dumps(document)
-    previous = {"revision": handoff.revision, "content_digest": handoff.content_digest}
+    revises = handoff.revision
+    previous: JSONObject = {"revision": handoff.revision, "content_digest": handoff.content_digest}
     handoff.revision += 1
     handoff.content_digest = submission.content_digest
     _copy_facts(handoff, submission)
     stored = Checkpoint.objects.create(
         handoff=handoff,
         revision=handoff.revision,
-        revises=previous["revision"],
+        revises=revises,
         content_digest=submission.content_digest,
         body_digest=digest_bytes(body),
         size=len(body),
@@ -101,7 +102,7 @@ def revise(
     begin(handoff=handoff, policy=policy, at=at)
     revoke(handoff=handoff, actor=author, at=at, reason="The content changed.")
     handoff.approval_ticket_reference = None
-    return {"revises": previous, "patch": patch, "findings": sorted(handoff.finding_codes)}
+    return {"revises": previous, "patch": patch, "findings": [*sorted(handoff.finding_codes)]}
 
 
 def _refuse_rejected(judgement: Judgement) -> None:
@@ -125,7 +126,9 @@ def _copy_facts(handoff: Handoff, submission: Submission) -> None:
     handoff.idempotency_key = facts.idempotency_key or derived_idempotency_key(
         submission.session_id, handoff.handoff_sequence, facts.task_id
     )
-    with connection.cursor() as cursor:  # history of this row is read by its columns: they must be the new ones
+    with (
+        connection.cursor() as cursor
+    ):  # history of this row is read by its columns: they must be the new ones
         cursor.execute(
             "UPDATE handoff SET agent_role = %s, target_role = %s, task_id = %s WHERE id = %s",
             [handoff.agent_role, handoff.target_role, handoff.task_id, handoff.pk],

@@ -22,13 +22,12 @@ MUTABLE = (
     "sender_risk", "human_approval_required", "sender_ticket_reference", "idempotency_key", "title", "revision",
     "content_digest", "state", "version", "changed_at", "check_attempts", "check_lease_until", "check_claimed_by",
     "outcome", "reasons", "severity", "first_finding", "finding_codes", "finding_count", "risk", "policy_version",
-    "checked_at", "likeness", "round", "flagged_at", "review_deadline", "approvals_required", "approvals_given", "reopened",
-    "approval_ticket_reference", "decided_at", "max_retries", "last_attempt", "round_attempts", "acknowledge_by",
-    "not_before",
+    "checked_at", "likeness", "round", "flagged_at", "review_deadline", "approvals_required", "approvals_given",
+    "reopened", "approval_ticket_reference", "decided_at", "max_retries", "last_attempt", "round_attempts",
+    "acknowledge_by", "not_before",
 )  # fmt: skip
-UPDATE = (
-    "UPDATE handoff SET " + ", ".join(f"{column} = %s" for column in MUTABLE) + " WHERE id = %s AND version = %s"  # noqa: S608 - CONFIG: fixed column names
-)
+_ASSIGNMENTS = ", ".join(f"{column} = %s" for column in MUTABLE)
+UPDATE = f"UPDATE handoff SET {_ASSIGNMENTS} WHERE id = %s AND version = %s"  # noqa: S608 - CONFIG: fixed column names
 CHANNEL = "handoff_changed"
 
 
@@ -48,7 +47,7 @@ class Move:
 def lock(*, handoff_id: UUID) -> tuple[Handoff, datetime]:
     """The row, locked until the transaction ends, and the database's time after the lock."""
     try:
-        handoff = Handoff.objects.select_for_update(of=("self",)).with_names().get(pk=handoff_id)  # type: ignore[attr-defined]
+        handoff = Handoff.objects.select_for_update(of=("self",)).with_names().get(pk=handoff_id)
     except Handoff.DoesNotExist:
         raise NotFound("There is no such handoff.") from None
     return handoff, now()

@@ -105,7 +105,7 @@ def release_orphans() -> int:
     """Free the claims of drains whose process is gone. Returns how many."""
     with connection.cursor() as cursor:
         cursor.execute(RELEASE_ORPHANS)
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def claim(*, key: int, limit: int, tried: str) -> list[Claimed]:
@@ -119,7 +119,7 @@ def claim(*, key: int, limit: int, tried: str) -> list[Claimed]:
     if not attempts:
         return []
     fault("drain.after_claim")
-    rows = {row.pk: row for row in Handoff.objects.with_names().filter(pk__in=attempts)}  # type: ignore[attr-defined]
+    rows = {row.pk: row for row in Handoff.objects.with_names().filter(pk__in=attempts)}
     bodies = CheckpointBody.objects.filter(checkpoint__handoff__in=attempts, checkpoint__revision=1)
     return [
         Claimed(rows[pk], attempts[pk], bytes(content))
@@ -149,9 +149,9 @@ def judge_batch(batch: list[Claimed], *, count_tokens: Callable[[str], int] | No
 def give_up() -> int:
     """Flag with SYS-02 the rows whose three tries died. Returns how many."""
     overdue = list(
-        Handoff.objects.with_names()  # type: ignore[attr-defined]
+        Handoff.objects.with_names()
         .filter(state=State.RECEIVED, check_attempts__gte=TRIES)
-        .extra(where=["(check_lease_until IS NULL OR check_lease_until < clock_timestamp())"])[:100]  # noqa: S610 - CONFIG: fixed text
+        .extra(where=["(check_lease_until IS NULL OR check_lease_until < clock_timestamp())"])[:100]
     )
     if not overdue:
         return 0
@@ -175,7 +175,7 @@ def _write(judged: list[Judged]) -> int:
         locked = {
             row.pk: row
             for row in Handoff.objects.select_for_update(of=("self",))
-            .with_names()  # type: ignore[attr-defined]
+            .with_names()
             .filter(pk__in=[item.handoff_id for item in judged], state=State.RECEIVED)
             .order_by("pk")
         }
@@ -214,4 +214,4 @@ def _log(item: Judged, handoff: Handoff, storage_ms: float) -> None:
 
 def waiting_since() -> datetime | None:
     """When the oldest unjudged row came in, for health and metrics."""
-    return Handoff.objects.unjudged().order_by("received_at").values_list("received_at", flat=True).first()  # type: ignore[attr-defined,no-any-return]
+    return Handoff.objects.unjudged().order_by("received_at").values_list("received_at", flat=True).first()

@@ -18,7 +18,9 @@ def answers(*, handoff: Handoff, given: Mapping[str, str]) -> list[JSONObject]:
 
     Raises InvalidInput where a blocking decision is unanswered or an answer names no decision of the document.
     """
-    pending = {item.decision_id: item for item in reread(current_body(handoff=handoff)).facts.pending_decisions}
+    pending = {
+        item.decision_id: item for item in reread(current_body(handoff=handoff)).facts.pending_decisions
+    }
     errors = [
         ProblemError(f"answer:{key}", "unknown-decision", f"The document asks no decision {key[:64]!r}.")
         for key in given
@@ -31,9 +33,7 @@ def answers(*, handoff: Handoff, given: Mapping[str, str]) -> list[JSONObject]:
         if item.blocking and key not in given
     ]
     if errors:
-        raise InvalidInput(
-            " ".join(item.detail for item in errors), slug="answers-invalid", errors=errors
-        )
+        raise InvalidInput(" ".join(item.detail for item in errors), slug="answers-invalid", errors=errors)
     return [
         {
             "decision_id": key,

@@ -20,9 +20,7 @@ from reviewqueue.services.access import Act, require
 
 def actor_of(user: User, *, request_id: str | None = None, trace_id: str | None = None) -> Actor:
     """The person as the audit trail names them."""
-    return Actor(
-        kind="person", id=user.public_id, label=user.label, request_id=request_id, trace_id=trace_id
-    )
+    return Actor(kind="person", id=user.public_id, label=user.label, request_id=request_id, trace_id=trace_id)
 
 
 def claim(*, handoff_id: UUID, reviewer: User, reason: str = "", request: Actor | None = None) -> Claim:

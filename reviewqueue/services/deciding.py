@@ -63,9 +63,7 @@ class TooFast(ReviewQueueError):
     status = 429
 
 
-def decide(
-    *, handoff_id: UUID, reviewer: User, form: DecisionForm, request: Actor | None = None
-) -> Decision:
+def decide(*, handoff_id: UUID, reviewer: User, form: DecisionForm, request: Actor | None = None) -> Decision:
     """Carry out one decision on exactly the content that was on the screen.
 
     Raises StaleDecision, ClaimedByAnother, IllegalTransition (409); NotAllowed (403); InvalidInput (422);
@@ -96,9 +94,9 @@ def reopen(*, handoff_id: UUID, reviewer: User, reason: str, request: Actor | No
     with transaction.atomic(durable=True):
         handoff, at = lock(handoff_id=handoff_id)
         last = handoff.decisions.order_by("-at").first()
-        if last and last.action == Action.REOPEN and last.actor_id == reviewer.public_id and handoff.reopened:
-            if handoff.state == State.FLAGGED.value:
-                return last
+        repeated = last and (last.action, last.actor_id) == (Action.REOPEN, reviewer.public_id)
+        if last and repeated and handoff.state == State.FLAGGED.value:
+            return last
         begin(handoff=handoff, policy=_policy(handoff), at=at)
         handoff.reopened = True
         decision = _record(handoff, reviewer, Action.REOPEN, at, reason=reason.strip())
@@ -132,7 +130,8 @@ def refuse_stale(*, handoff: Handoff, content_digest: str, version: int) -> None
         return
     last = handoff.decisions.order_by("-at").first()
     if last and handoff.state not in (State.FLAGGED.value, State.ESCALATED.value):
-        text = f"{last.actor_label} decided {last.action.replace('_', ' ')} before you. Your decision was not carried out."
+        action = last.action.replace("_", " ")
+        text = f"{last.actor_label} decided {action} before you. Your decision was not carried out."
     elif handoff.content_digest != content_digest:
         text = "The content changed after you opened this page. Look at it again before you decide."
     else:
@@ -258,9 +257,7 @@ def _check_text(form: DecisionForm) -> None:
     """Faults of the form that need no row to be seen."""
     errors = []
     if form.action not in _HANDLERS:
-        errors.append(
-            ProblemError("action", "unknown-action", f"Choose one of: {', '.join(_HANDLERS)}.")
-        )
+        errors.append(ProblemError("action", "unknown-action", f"Choose one of: {', '.join(_HANDLERS)}."))
     for name, text in (("reason", form.reason), ("question", form.question)):
         if len(text) > MAX_REASON or "\x00" in text:
             errors.append(ProblemError(name, "invalid", f"Use at most {MAX_REASON} characters of text."))
@@ -299,9 +296,9 @@ def _refuse_unfit_approver(
             slug="self-approval",
         )
     completes = len(earlier) + 1 >= handoff.approvals_required
-    if risk is Risk.HIGH and completes and not senior:
-        if not any(item.role == Role.SENIOR_OPERATOR for item in earlier):
-            raise NotAllowed("High risk needs a senior operator among its approvers. Ask one to approve.")
+    has_senior = senior or any(item.role == Role.SENIOR_OPERATOR for item in earlier)
+    if risk is Risk.HIGH and completes and not has_senior:
+        raise NotAllowed("High risk needs a senior operator among its approvers. Ask one to approve.")
     if settings.REQUIRE_SECOND_FACTOR and risk is Risk.HIGH:
         from allauth.mfa.utils import is_mfa_enabled
 
@@ -329,7 +326,9 @@ def _check_reason(handoff: Handoff, risk: Risk, reason: str) -> None:
     if risk is Risk.HIGH:
         raise reason_problem("High risk: say why this may go out.")
     if handoff.severity >= Severity.HIGH.rank:
-        raise reason_problem("A high finding stands against this handoff: say why it may go out all the same.")
+        raise reason_problem(
+            "A high finding stands against this handoff: say why it may go out all the same."
+        )
 
 
 def _external_ticket(text: str, risk: Risk, policy: CheckPolicy, *, required: bool) -> str | None:

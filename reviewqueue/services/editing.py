@@ -81,9 +81,7 @@ def edit(
     return decision
 
 
-def _repeated(
-    handoff: Handoff, reviewer: User, edited: JSONObject, content_digest: str
-) -> Decision | None:
+def _repeated(handoff: Handoff, reviewer: User, edited: JSONObject, content_digest: str) -> Decision | None:
     """The decision of the very same edit, sent again by the same person on the same page."""
     last = handoff.decisions.order_by("-at").first()
     if (
@@ -144,10 +142,7 @@ def _whole(handoff: Handoff, edited: JSONObject) -> JSONObject:
 
 def _same(before: object, after: object) -> bool:
     return before is after or (
-        before is not _MISSING
-        and after is not _MISSING
-        and type(before) is type(after)
-        and before == after
+        before is not _MISSING and after is not _MISSING and type(before) is type(after) and before == after
     )
 
 

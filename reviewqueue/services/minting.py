@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -21,7 +20,7 @@ from checkpoints.services import audit
 from checkpoints.services.revocation import revoke
 from checkpoints.tickets import TICKET_TYPE
 from checkpoints.tickets.claims import ALGORITHM
-from checkpoints.types import Actor, CheckPolicy, JSONObject, rfc3339
+from checkpoints.types import Actor, CheckPolicy, JSONObject, JSONValue, rfc3339
 
 
 class KeyFileSigner:
@@ -34,7 +33,9 @@ class KeyFileSigner:
     def _key(self) -> OKPKey:
         mode = self.path.stat().st_mode & 0o777
         if mode & 0o077:
-            raise PermissionError(f"{self.path} has mode {mode:o}; only its owner may read a signing key (0600)")
+            raise PermissionError(
+                f"{self.path} has mode {mode:o}; only its owner may read a signing key (0600)"
+            )
         return OKPKey.import_key(self.path.read_bytes())
 
     def sign(self, claims: JSONObject) -> str:
@@ -60,18 +61,6 @@ def _public(key: OKPKey) -> JSONObject:
     }
 
 
-def create_key(*, path: Path) -> bool:
-    """Write a new private key of mode 0600; False where one stands already. It is never overwritten."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(OKPKey.generate_key("Ed25519").as_pem(private=True))
-    return True
-
-
 def install_signer() -> None:
     """Give this process the key file's signer, where there is a key file."""
     path = settings.TICKET_KEY_FILE
@@ -93,7 +82,9 @@ def mint(
     jti, reference = uuid7(), _reference(at)
     expires_at = at + timedelta(seconds=policy.approval_valid_seconds)
     attempt = handoff.last_attempt + 1
-    approvers = [{"id": item.actor_id, "role": item.role, "at": rfc3339(item.at)} for item in approvals]
+    approvers: list[JSONValue] = [
+        {"id": item.actor_id, "role": item.role, "at": rfc3339(item.at)} for item in approvals
+    ]
     audience = handoff.target_role or handoff.orchestrator.name
     claims: JSONObject = {
         "iss": settings.PUBLIC_URL,
@@ -110,7 +101,7 @@ def mint(
         "content_digest": handoff.content_digest,
         "policy_version": policy_version,
         "attempt": attempt,
-        "approvers": list(approvers),
+        "approvers": [*approvers],
     }
     ticket = Ticket.objects.create(
         jti=jti,

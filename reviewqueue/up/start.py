@@ -20,7 +20,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from reviewqueue import processes
-from reviewqueue.up import embedded
+from reviewqueue.up import embedded, programs
 from reviewqueue.up.children import spawn
 from reviewqueue.up.embedded import NotUsable
 from reviewqueue.up.options import Options, WrongOption, read_options
@@ -214,9 +214,10 @@ class Start:
     def _collect_static(self) -> subprocess.Popen[bytes] | None:
         if STATIC_STAMP.exists() and STATIC_STAMP.read_text() == static_fingerprint():
             return None
-        return self._spawn(
-            ["manage.py", "collectstatic", "--no-input", "--clear", "--verbosity=0"], "collectstatic"
-        )
+        # Files that installed packages bring and no page of ours asks for.
+        unused = ["--ignore", "rest_framework", "--ignore", "django_htmx", "--ignore", "redoc*"]
+        command = ["manage.py", "collectstatic", "--no-input", "--clear", "--verbosity=0", *unused]
+        return self._spawn(command, "collectstatic")
 
     def _prepared(self) -> dict[str, str]:
         where = "embedded"
@@ -237,32 +238,10 @@ class Start:
     # Programs
 
     def _start_programs(self) -> None:
-        web = [
-            "-m",
-            "granian",
-            "--interface",
-            "wsgi",
-            "--host",
-            self.options.host,
-            "--port",
-            str(self.options.port),
-        ]
-        web += [
-            "--workers",
-            "1",
-            "--blocking-threads",
-            str(self.options.web_threads),
-            "--http",
-            "1",
-            "--no-ws",
-        ]
-        web += ["--workers-kill-timeout", "2", "reviewqueue.wsgi:application"]
-        worker = ["-m", "celery", "-A", "reviewqueue", "worker", "--pool", "prefork", "--loglevel", "WARNING"]
-        worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        # The schedule is one short interval: nothing of it has to be remembered in a file.
-        beat = ["-m", "celery", "-A", "reviewqueue", "beat", "--scheduler", "celery.beat:Scheduler"]
-        beat += ["--loglevel", "WARNING"]
-        for name, arguments in (("web", web), ("worker", worker), ("beat", beat)):
+        commands = programs.commands(
+            host=self.options.host, port=self.options.port, threads=self.options.web_threads
+        )
+        for name, arguments in commands.items():
             self._add_program(name, arguments)
 
     def _add_program(self, name: str, arguments: Sequence[str]) -> None:

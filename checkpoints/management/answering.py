@@ -1,0 +1,92 @@
+"""What all our commands share: `--json`, one answer, exit codes.
+
+Exit codes: 0 done, 1 not done (the text says why), 2 wrong use, or what the command's help says it found.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from checkpoints.errors import ReviewQueueError
+from checkpoints.types import JSONObject
+
+NOT_DONE = 1
+
+
+class Failed(Exception):
+    """The command could not do its work; the text is for the person, `code` for the shell."""
+
+    def __init__(self, text: str, *, code: int = NOT_DONE, data: JSONObject | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.data = data or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command found: `text` for people, `data` for `--json`, `code` for the shell."""
+
+    text: str
+    data: JSONObject = field(default_factory=dict)
+    code: int = 0
+
+
+class AnsweringCommand(BaseCommand):
+    """A command whose `answer` returns an Answer or raises Failed or one of our errors."""
+
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+    def answer(self, options: dict[str, Any]) -> Answer:
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            answer = self.answer(options)
+        except Failed as failed:
+            self._fail(str(failed), failed.code, failed.data, as_json=options["json"])
+        except ReviewQueueError as error:
+            details = [
+                {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in error.errors
+            ]
+            text = "\n".join(
+                [error.detail, *(f"  {item.pointer or '/'}: {item.detail}" for item in error.errors)]
+            )
+            data: JSONObject = {"code": error.slug, "errors": [*details]}
+            self._fail(text, NOT_DONE, data, as_json=options["json"])
+        else:
+            self.stdout.write(json.dumps(answer.data) if options["json"] else answer.text)
+            if answer.code:
+                sys.exit(answer.code)
+
+    def _fail(self, text: str, code: int, data: JSONObject, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps({"error": text, **data}))
+        else:
+            self.stderr.write(text)
+        sys.exit(code)
+
+
+def with_progress[T](
+    items: Iterable[T], *, total: int, label: str, stream: TextIO = sys.stderr
+) -> Iterator[T]:
+    """The items, with a bar on a terminal and nothing elsewhere."""
+    if not stream.isatty() or total < 1:
+        yield from items
+        return
+    step = max(1, total // 100)
+    for count, item in enumerate(items, start=1):
+        if count % step == 0 or count == total:
+            done = min(30, 30 * count // total)
+            stream.write(f"\r{label} [{'#' * done}{'.' * (30 - done)}] {count}/{total}")
+            stream.flush()
+        yield item
+    stream.write("\n")

@@ -1,0 +1,16 @@
+"""The three programs of the product, as arguments of its Python."""
+
+from __future__ import annotations
+
+
+def commands(*, host: str, port: int, threads: int) -> dict[str, list[str]]:
+    """Name to arguments: web server, checking worker and schedule, in the order of their start."""
+    web = ["-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port), "--workers", "1"]
+    web += ["--blocking-threads", str(threads), "--http", "1", "--no-ws", "--workers-kill-timeout", "2"]
+    web += ["reviewqueue.wsgi:application"]
+    celery = ["-m", "celery", "-A", "reviewqueue"]
+    worker = [*celery, "worker", "--pool", "prefork", "--loglevel", "WARNING"]
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    # The schedule is one short interval: nothing of it has to be remembered in a file.
+    beat = [*celery, "beat", "--scheduler", "celery.beat:Scheduler", "--loglevel", "WARNING"]
+    return {"web": web, "worker": worker, "beat": beat}
