@@ -16,7 +16,7 @@ HOMES = {
     Role.OPERATOR: "review:queue",
     Role.SENIOR_OPERATOR: "review:queue",
     Role.MANAGER: "review:dashboard",
-    Role.ADMIN: "review:policy",
+    Role.ADMIN: "review:tokens",
 }
 YEAR = 365 * 86_400
 

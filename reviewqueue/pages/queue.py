@@ -101,9 +101,10 @@ def queue(request: PersonRequest) -> HttpResponse:
         **listing.around(path, given, found),
         "decides": access.may(request.user, Act.DECIDE),
         "now": at,
+        "badge": waiting.badge(),
     }
     if is_partial(request):
-        response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
+        response = render(request, "queue.html#live", context)
     else:
         response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
     response.headers["ETag"] = tag

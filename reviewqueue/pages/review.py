@@ -9,18 +9,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
 
 from checkpoints.errors import InvalidInput, NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS, reread
 from checkpoints.models import CheckpointBody, Decision, Handoff
-from checkpoints.services import audit, clock
+from checkpoints.services import clock
 from checkpoints.services.policy import of_version
-from checkpoints.services.transition import facts as handoff_facts
 from checkpoints.types import CheckPolicy, JSONValue, State, Submission
-from reviewqueue.models import Role
 from reviewqueue.pages import findings, hashes, panel, queue, snapshot, tree, verdict, words
 from reviewqueue.pages.forms import Typed
 from reviewqueue.pages.shell import (
@@ -33,6 +30,7 @@ from reviewqueue.pages.shell import (
     unchanged,
 )
 from reviewqueue.services.access import Act
+from reviewqueue.services.reading import record_reading
 
 NEIGHBOURS = 4  # handoffs of the session shown before and after this one
 
@@ -44,7 +42,7 @@ def detail(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     if is_partial(request):
         return _live(request, handoff, at)
     if request.method == "GET":
-        _record_reading(request, handoff)
+        record_reading(handoff_id=handoff.pk, reader=request.user, request=actor(request))
     return show(request, handoff, at)
 
 
@@ -53,7 +51,7 @@ def node(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     """A part of a large document: the value at a pointer, from one of its children on."""
     given = single_parameters(request.GET, known=frozenset({"at", "from"}))
     handoff = find(handoff_id)
-    _record_reading(request, handoff)
+    record_reading(handoff_id=handoff.pk, reader=request.user, request=actor(request))
     submission = read_submission(handoff)
     start = given.get("from", "0")
     if not (start.isascii() and start.isdigit() and len(start) < 8):
@@ -157,24 +155,6 @@ def read_submission(handoff: Handoff) -> Submission | None:
 
 def _without_payload(submission: Submission) -> dict[str, JSONValue]:
     return {name: value for name, value in submission.envelope.items() if name != "payload"}
-
-
-def _record_reading(request: PersonRequest, handoff: Handoff) -> None:
-    """Managers may read what agents wrote, and the trail says that they did (contract §7)."""
-    if request.user.role != Role.MANAGER:
-        return
-    with transaction.atomic():
-        locked = Handoff.objects.select_for_update().get(pk=handoff.pk)
-        audit.record(
-            audit.Entry(
-                action="body.read",
-                actor=actor(request),
-                subject=("handoff", str(handoff.pk)),
-                at=clock.now(),
-                after=handoff_facts(locked),
-                policy_version=handoff.policy_version,
-            )
-        )
 
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:

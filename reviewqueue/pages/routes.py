@@ -17,6 +17,7 @@ from reviewqueue.pages import (
     review,
     sessions,
     tickets,
+    tokens,
 )
 
 app_name = "review"
@@ -40,4 +41,6 @@ urlpatterns = [
     path("tickets/<str:reference>/", tickets.ticket, name="ticket"),
     path("policy/", policy.policy, name="policy"),
     path("dashboard/", dashboard.dashboard, name="dashboard"),
+    path("tokens/", tokens.tokens, name="tokens"),
+    path("tokens/<uuid:token_id>/revoke/", tokens.revoke, name="token-revoke"),
 ]

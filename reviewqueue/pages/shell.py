@@ -111,9 +111,7 @@ def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     """Names that base.html needs."""
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
-    theme = request.COOKIES.get("theme")
     return {
-        "theme": theme if theme in THEMES else None,
         "keys_off": request.COOKIES.get("keys") == "off",
         "clock": timezone.now(),
         "nav": {
