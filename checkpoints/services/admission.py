@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from checkpoints.errors import Conflict
 from checkpoints.faults import fault
+from checkpoints.formats import with_short_names
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff, Orchestrator
@@ -163,7 +164,7 @@ def _values(
     submission: Submission,
     actor: Actor,
 ) -> list[Any]:
-    facts = submission.facts
+    facts = with_short_names(submission.facts)
     limit = active().compiled.max_retries
     row = audit.build(
         audit.Entry(
