@@ -132,8 +132,8 @@ def _malformed_ids(document: View) -> Iterator[Hit]:
         yield Hit(
             "HC-02",
             found.pointer,
-            f"{found.name} has {len(found.value)} characters or some outside printable ASCII. Ids are 1 to 200 "
-            "printable ASCII characters.",
+            f"{found.name} has {len(found.value)} characters or some outside printable ASCII. Ids are 1 to "
+            "200 printable ASCII characters.",
             "1 to 200 printable ASCII characters",
             shown(found.value),
         )
@@ -154,8 +154,7 @@ def wrong_types(submission: Submission, context: CheckContext) -> Iterator[Hit]:
                 "HC-03",
                 wrong.pointer,
                 f"{place(wrong.pointer)} is {kind_of(wrong.value)} ({shown(wrong.value, 60)}), not "
-                f"{wrong.expected}. "
-                "Types are not converted: send the right one.",
+                f"{wrong.expected}. Types are not converted: send the right one.",
                 wrong.expected,
                 _actual(wrong.value),
             )

@@ -164,3 +164,16 @@ def test_many_hits_of_one_code_are_shortened_and_counted():
     found = [hit for hit in hits(changed(set_at("/completed_steps", steps))) if hit.code == "HC-33"]
     assert len(found) == runner.MOST_PER_CODE
     assert found[-1].message.endswith("(300 more like this.)")
+
+
+def test_what_the_sender_reports_stands_beside_what_was_found():
+    reported = {"severity": "high", "pointer": "/completed_steps/0/output_reference", "message": "lost"}
+    document = changed(
+        set_at("/completed_steps/0/output_reference", None), set_at("/reported_issues", [reported])
+    )
+    assert {"REP", "HC-33"} <= codes(document)
+
+
+def test_a_forged_ticket_and_a_dropped_flag_are_two_findings():
+    found = codes(changed(set_at("/approval_ticket_reference", "APR-7")), known_ticket=False)
+    assert found == {"HC-28", "HC-77"}
