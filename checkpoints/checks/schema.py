@@ -59,9 +59,11 @@ def missing(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     if not document.is_handoff:
         return
     for member, home in REQUIRED.items():
-        if document.given(member) is not None or _stands_elsewhere(document, member):
+        # The hash covers the payload's own task_id: one in the envelope does not replace it.
+        places = document.in_payload(member) if member == "task_id" else document.everywhere(member)
+        if places or _stands_elsewhere(document, member):
             continue
-        found = document.get(member)
+        found = document.get(member) if member != "task_id" or document.given(member) is None else None
         pointer = found.pointer if found else _home(document, member, home)
         if pointer is None:
             continue
