@@ -149,6 +149,7 @@ CSRF_COOKIE_HTTPONLY = True  # forms and hx-headers carry the token; no script r
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", False) else None
 SECURE_REFERRER_POLICY = "same-origin"
+CSRF_FAILURE_VIEW = "reviewqueue.pages.errors.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
 SECURE_CSP: dict[str, list[str]] = {
     "default-src": [CSP.NONE],

@@ -48,7 +48,6 @@ def error_page(request: HttpRequest, status: int, detail: str, *, title: str | N
         "detail": detail,
         "next_step": NEXT_STEPS.get(status, ""),
         "request_id": getattr(request, "request_id", ""),
-        "theme": request.COOKIES.get("theme") if request.COOKIES.get("theme") in ("light", "dark") else None,
     }
     return render(request, "error.html", context, status=status)
 

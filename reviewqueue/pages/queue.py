@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import F
 from django.http import HttpResponse
@@ -18,15 +17,15 @@ from checkpoints.errors import InvalidInput
 from checkpoints.models import Handoff
 from checkpoints.services import clock
 from checkpoints.types import Reason, State
-from reviewqueue.models import User
-from reviewqueue.pages import keyset, waiting, words
+from reviewqueue.models import Claim, User
+from reviewqueue.pages import keyset, listing, waiting, words
 from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, single_parameters, unchanged
 from reviewqueue.services import access
 from reviewqueue.services.access import Act
 
 TABS = {"waiting": "Waiting", "mine": "Mine", "escalated": "Escalated", "rejected": "Rejected"}
 FILTERS = ("severity", "role", "finding", "session", "q")
-PARAMETERS = frozenset({"view", "after", "before", *FILTERS})
+PARAMETERS = frozenset({"view", *listing.CURSORS, *FILTERS})
 URGENCY = (
     keyset.Column("severity", keyset.read_integer, descending=True),
     keyset.Column("review_deadline", keyset.read_instant, nullable=True),
@@ -79,7 +78,7 @@ def queue(request: PersonRequest) -> HttpResponse:
     columns = NEWEST if view == "rejected" else URGENCY
     rows = filters.apply(waiting.tab(view, request.user))
     found = keyset.take(
-        rows.with_names().select_related("claim__holder"),  # type: ignore[attr-defined]
+        rows.select_related("session", "orchestrator", "claim__holder"),
         columns,
         after=given.get("after", ""),
         before=given.get("before", ""),
@@ -89,6 +88,7 @@ def queue(request: PersonRequest) -> HttpResponse:
     tag = _entity_tag(request, found, counts, at)
     if (same := unchanged(request, tag)) is not None:
         return same
+    path = reverse("review:queue")
     context = {
         "view": view,
         "tabs": [_tab(name, given, counts[name], view) for name in TABS],
@@ -96,15 +96,15 @@ def queue(request: PersonRequest) -> HttpResponse:
         "count": counts[view],
         "filters": filters,
         "given": given,
-        "chips": _chips(given),
+        "chips": listing.chips(path, given, FILTERS),
         "poll": request.get_full_path(),
-        "next": _address(given, after=found.next) if found.next else "",
-        "previous": _address(given, before=found.previous) if found.previous else "",
+        **listing.around(path, given, found),
         "decides": access.may(request.user, Act.DECIDE),
         "now": at,
+        "badge": waiting.badge(),
     }
     if is_partial(request):
-        response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
+        response = render(request, "queue.html#live", context)
     else:
         response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
     response.headers["ETag"] = tag
@@ -116,19 +116,21 @@ def read_filters(given: Mapping[str, str]) -> waiting.Filters:
     severity = given.get("severity", "")
     if severity and severity not in words.RANKS:
         raise InvalidInput("“severity” is high, medium, low or none.", status=400)
-    filters = waiting.Filters(severity=words.RANKS[severity] if severity else None)
-    texts = {name: given.get(name, "").strip() for name in FILTERS if name != "severity"}
-    if any("\0" in text or len(text) > 300 for text in texts.values()):
-        raise InvalidInput("A filter holds at most 300 characters and no NUL.", status=400)
-    return replace(filters, **texts)
+    texts = listing.texts(given, FILTERS)
+    return waiting.Filters(
+        severity=words.RANKS[severity] if severity else None,
+        role=texts["role"],
+        finding=texts["finding"],
+        session=texts["session"],
+        q=texts["q"],
+    )
 
 
 def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
     since = handoff.flagged_at or handoff.received_at
     deadline = handoff.review_deadline
     used = words.used_share(since, deadline, at) if deadline else 0.0
-    claim = getattr(handoff, "claim", None)
-    live = claim is not None and claim.expires_at > at
+    claim = live_claim(handoff, at)
     return QueueRow(
         handoff=handoff,
         severity=words.SEVERITIES[handoff.severity],
@@ -142,9 +144,15 @@ def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
         tone=words.deadline_tone(used),
         used=round(used, 3),
         quorum=_quorum(handoff),
-        holder=claim.holder.label if live else "",
-        held_by_you=live and claim.holder_id == user.pk,
+        holder=claim.holder.label if claim else "",
+        held_by_you=claim is not None and claim.holder_id == user.pk,
     )
+
+
+def live_claim(handoff: Handoff, at: datetime) -> Claim | None:
+    """The claim that counts now, from a row read together with its claim."""
+    claim: Claim | None = getattr(handoff, "claim", None)
+    return claim if claim is not None and claim.expires_at > at else None
 
 
 def why(handoff: Handoff) -> str:
@@ -184,27 +192,8 @@ def _tab(name: str, given: Mapping[str, str], count: str, current: str) -> dict[
         "label": TABS[name],
         "count": count,
         "current": name == current,
-        "href": _link({**kept, **({} if name == "waiting" else {"view": name})}),
+        "href": listing.link(reverse("review:queue"), {**kept, "view": "" if name == "waiting" else name}),
     }
-
-
-def _chips(given: Mapping[str, str]) -> list[dict[str, str]]:
-    """The filters in force, each with the address without it."""
-    chips = []
-    for name in FILTERS:
-        if value := given.get(name, "").strip():
-            rest = {key: text for key, text in given.items() if key not in (name, "after", "before") and text}
-            chips.append({"name": "search" if name == "q" else name, "value": value, "without": _link(rest)})
-    return chips
-
-
-def _address(given: Mapping[str, str], **cursor: str | None) -> str:
-    kept = {key: value for key, value in given.items() if key not in ("after", "before") and value}
-    return _link({**kept, **{name: value for name, value in cursor.items() if value}})
-
-
-def _link(parameters: Mapping[str, str]) -> str:
-    return reverse("review:queue") + (f"?{urlencode(parameters)}" if parameters else "")
 
 
 def _empty_facts(found: keyset.Slice[Handoff], given: Mapping[str, str]) -> dict[str, Any]:
@@ -221,7 +210,7 @@ def _entity_tag(
     """Changes when anything printed changes, except the passing of time, which the browser counts itself."""
     parts: list[object] = [request.user.public_id, is_partial(request), sorted(counts.items()), found.next]
     for handoff in found.rows:
-        claim = getattr(handoff, "claim", None)
-        held = claim.holder_id if claim and claim.expires_at > at else None
+        claim = live_claim(handoff, at)
+        held = claim.holder_id if claim else None
         parts.append((handoff.pk, handoff.version, held))
     return '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'

@@ -107,13 +107,11 @@ def actor(request: PersonRequest) -> Actor:
     )
 
 
-def frame(request: HttpRequest, here: str) -> dict[str, Any]:
+def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     """Names that base.html needs."""
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
-    theme = request.COOKIES.get("theme")
     return {
-        "theme": theme if theme in THEMES else None,
         "keys_off": request.COOKIES.get("keys") == "off",
         "clock": timezone.now(),
         "nav": {
@@ -127,7 +125,7 @@ def frame(request: HttpRequest, here: str) -> dict[str, Any]:
 
 
 def render_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, here: str = "", status: int = 200
+    request: PersonRequest, template: str, context: Mapping[str, Any], *, here: str = "", status: int = 200
 ) -> HttpResponse:
     """A whole page inside the frame."""
     return render(request, template, {**frame(request, here), **context}, status=status)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
+from json import dumps
 
 from django import template
 
+from checkpoints.models import Decision, Handoff, Ticket
 from checkpoints.types import rfc3339
 
 register = template.Library()
+
+DECIDED = {
+    "approve": "approved",
+    "edit": "edited",
+    "abort": "aborted",
+    "send_back": "sent it back with a question",
+    "escalate": "escalated",
+    "reopen": "reopened",
+}
 
 
 @register.filter
@@ -22,6 +34,56 @@ def initials(label: str) -> str:
 def words(text: str) -> list[str]:
     """The words of a literal, to loop over them."""
     return text.split()
+
+
+@register.filter
+def get(values: Mapping[str, object], name: str) -> object:
+    """A member by a name that only the page knows; "" where there is none."""
+    return values.get(name, "")
+
+
+@register.filter
+def json(value: object) -> str:
+    return dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def decided(decision: Decision) -> str:
+    """What somebody did, as a verb."""
+    return DECIDED.get(decision.action, decision.action)
+
+
+@register.filter
+def ticket_state(ticket: Ticket, now: datetime) -> str:
+    if ticket.revoked_at:
+        return "void"
+    if ticket.redeemed_at:
+        return "used"
+    return "expired" if ticket.expires_at <= now else "valid"
+
+
+@register.filter
+def spaced(text: str) -> str:
+    """An identifier of ours or the format's as words."""
+    return text.replace("_", " ")
+
+
+@register.filter
+def full_stop(text: str) -> bool:
+    """Whether a sentence is already closed."""
+    return text.endswith((".", "?", "!", ":"))
+
+
+@register.filter
+def quorum(handoff: Handoff) -> list[bool]:
+    """One mark per needed approval: given or not."""
+    return [place < handoff.approvals_given for place in range(handoff.approvals_required)]
+
+
+@register.filter
+def visible(text: str) -> str:
+    """A stranger's text where no markup is possible: hidden characters as ⟨U+202E⟩."""
+    return "".join(f"⟨{part}⟩" if name else part for part, name in pieces(text))
 
 
 @register.filter
@@ -38,27 +100,32 @@ def clock(at: datetime | None) -> str:
 
 def is_hidden(character: str) -> bool:
     """Characters that change what a reader sees without being seen: controls, format marks, odd spaces."""
-    if character in "\n\t":
-        return False
-    category = unicodedata.category(character)
-    return category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or (category == "Zs" and character != " ")
+    return not character.isprintable() and character not in "\n\t"
+
+
+@register.filter
+def plain(text: str) -> bool:
+    """Whether a text has no hidden character at all."""
+    return text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def pieces(text: object) -> list[tuple[str, str]]:
     """Runs of (text, "") and single hidden characters as ("U+202E", name)."""
-    plain: list[str] = []
+    if plain(str(text)):
+        return [(str(text), "")]
+    run: list[str] = []
     found: list[tuple[str, str]] = []
     for character in str(text):
         if not is_hidden(character):
-            plain.append(character)
+            run.append(character)
             continue
-        if plain:
-            found.append(("".join(plain), ""))
-            plain.clear()
+        if run:
+            found.append(("".join(run), ""))
+            run.clear()
         name = unicodedata.name(character, "control character").lower()
         found.append((f"U+{ord(character):04X}", name))
-    if plain:
-        found.append(("".join(plain), ""))
+    if run:
+        found.append(("".join(run), ""))
     return found
 
 

@@ -1,0 +1,138 @@
+"""The POST routes of a handoff: claim, release, decide, reopen, undo.
+
+Each answers 303, or the page with what went wrong and everything that was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from checkpoints.errors import NotFound, ReviewQueueError
+from checkpoints.models import Handoff
+from checkpoints.services import clock
+from reviewqueue.pages import forms, review
+from reviewqueue.pages.shell import PersonRequest, actor, page
+from reviewqueue.services import claiming, deciding
+from reviewqueue.services.access import Act
+
+DONE = {
+    "abort": "Aborted. The sender is told with your reason.",
+    "send_back": "Sent back. The sender answers with its next checkpoint.",
+    "escalate": "Escalated.",
+}
+
+
+def see_other(address: str) -> HttpResponse:
+    response = HttpResponseRedirect(address)
+    response.status_code = 303
+    return response
+
+
+def back(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    """To the page named by `next` where that is one of ours, else to the handoff."""
+    wanted = request.POST.get("next", "")
+    ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, {request.get_host()})
+    return see_other(wanted if ours else reverse("review:detail", args=[handoff_id]))
+
+
+def attempt(
+    request: PersonRequest, handoff_id: UUID, act: Callable[[QueryDict], HttpResponse]
+) -> HttpResponse:
+    """Carry the act out; a refusal shows the handoff as it is now, the refusal, and everything that was typed."""
+    try:
+        return act(request.POST)
+    except NotFound:
+        raise
+    except ReviewQueueError as error:
+        handoff = review.find(handoff_id)
+        response = review.show(
+            request,
+            handoff,
+            clock.now(),
+            typed=forms.typed(request.POST, error),
+            problem=error,
+            status=error.status,
+        )
+        if error.retry_after is not None:
+            response.headers["Retry-After"] = str(error.retry_after)
+        return response
+
+
+@page(may=Act.DECIDE, methods=("POST",))
+def decide(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    def act(posted: QueryDict) -> HttpResponse:
+        values = forms.read(posted, forms.DECISION, prefixes=(forms.ANSWER, forms.RECONCILE))
+        form = forms.decision(values)
+        deciding.decide(handoff_id=handoff_id, reviewer=request.user, form=form, request=actor(request))
+        messages.success(request, DONE.get(form.action) or _approved(handoff_id))
+        return back(request, handoff_id)
+
+    return attempt(request, handoff_id, act)
+
+
+def _approved(handoff_id: UUID) -> str:
+    handoff = Handoff.objects.get(pk=handoff_id)
+    if handoff.approval_ticket_reference:
+        return f"Approved with ticket {handoff.approval_ticket_reference}. You can take it back until it is sent."
+    counted = f"{handoff.approvals_given} of {handoff.approvals_required}"
+    return f"Your approval counts: {counted}. Another person has to approve too."
+
+
+@page(may=Act.CLAIM, methods=("POST",))
+def claim(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    def act(posted: QueryDict) -> HttpResponse:
+        values = forms.read(posted, forms.REASON)
+        claiming.claim(
+            handoff_id=handoff_id,
+            reviewer=request.user,
+            reason=values.get("reason", ""),
+            request=actor(request),
+        )
+        return back(request, handoff_id)
+
+    return attempt(request, handoff_id, act)
+
+
+@page(may=Act.CLAIM, methods=("POST",))
+def release(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    def act(posted: QueryDict) -> HttpResponse:
+        forms.read(posted, forms.ALWAYS)
+        claiming.release(handoff_id=handoff_id, reviewer=request.user, request=actor(request))
+        return back(request, handoff_id)
+
+    return attempt(request, handoff_id, act)
+
+
+@page(may=Act.REOPEN, methods=("POST",))
+def reopen(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    def act(posted: QueryDict) -> HttpResponse:
+        values = forms.read(posted, forms.REASON)
+        deciding.reopen(
+            handoff_id=handoff_id,
+            reviewer=request.user,
+            reason=values.get("reason", ""),
+            request=actor(request),
+        )
+        messages.success(request, "Reopened. It waits in the queue; only a senior operator may approve it.")
+        return back(request, handoff_id)
+
+    return attempt(request, handoff_id, act)
+
+
+@page(may=Act.DECIDE, methods=("POST",))
+def undo(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    def act(posted: QueryDict) -> HttpResponse:
+        forms.read(posted, forms.ALWAYS)
+        deciding.undo(handoff_id=handoff_id, reviewer=request.user, request=actor(request))
+        messages.success(
+            request, "Taken back. The ticket is void and the handoff waits for a decision again."
+        )
+        return back(request, handoff_id)
+
+    return attempt(request, handoff_id, act)

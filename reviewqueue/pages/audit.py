@@ -1,0 +1,117 @@
+"""`/audit/`: who did what, newest first. Managers read everything, operators their own acts."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+
+from checkpoints.errors import InvalidInput
+from checkpoints.models import AuditEntry
+from reviewqueue.pages import keyset, listing
+from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
+from reviewqueue.services import access
+from reviewqueue.services.access import Act
+
+NEWEST = (
+    keyset.Column("at", keyset.read_instant, descending=True),
+    keyset.Column("id", keyset.read_text, descending=True),
+)
+FILTERS = ("actor", "action", "subject", "from", "to")
+SHOWN = 4000  # characters of before or after
+
+
+@page(may=Act.OWN_AUDIT)
+def audit(request: PersonRequest) -> HttpResponse:
+    given = single_parameters(request.GET, known=frozenset({*FILTERS, *listing.CURSORS}))
+    wanted = listing.texts(given, FILTERS)
+    everything = access.may(request.user, Act.AUDIT)
+    rows = AuditEntry.objects.select_related("text")
+    if not everything:
+        rows = rows.filter(actor_kind="person", actor_id=request.user.public_id)
+    found = keyset.take(
+        _matching(rows, wanted), NEWEST, after=given.get("after", ""), before=given.get("before", "")
+    )
+    path = reverse("review:audit")
+    context = {
+        "everything": everything,
+        "days": _by_day([_row(entry) for entry in found.rows]),
+        "given": wanted,
+        "chips": listing.chips(path, given, FILTERS),
+        **listing.around(path, given, found),
+    }
+    return render_page(request, "audit.html", context, here="audit")
+
+
+def _matching(rows: QuerySet[AuditEntry], wanted: dict[str, str]) -> QuerySet[AuditEntry]:
+    if wanted["actor"]:
+        rows = rows.filter(Q(actor_id=wanted["actor"]) | Q(text__label=wanted["actor"]))
+    if wanted["action"]:
+        rows = rows.filter(action=wanted["action"])
+    if wanted["subject"]:
+        kind, _, identifier = wanted["subject"].rpartition(":")
+        rows = rows.filter(subject_id=identifier, **({"subject_kind": kind} if kind else {}))
+    if wanted["from"]:
+        rows = rows.filter(at__gte=_instant("from", wanted["from"]))
+    if wanted["to"]:
+        end = _instant("to", wanted["to"])
+        # A day without a time means the whole day.
+        rows = (
+            rows.filter(at__lt=end + timedelta(days=1))
+            if len(wanted["to"]) == 10
+            else rows.filter(at__lte=end)
+        )
+    return rows
+
+
+def _instant(name: str, text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    except ValueError as error:
+        raise InvalidInput(
+            f"“{name}” is a day such as 2026-11-30, or a time with its zone.", status=400
+        ) from error
+
+
+def _row(entry: AuditEntry) -> dict[str, Any]:
+    text = getattr(entry, "text", None)
+    handoff = entry.subject_id if entry.subject_kind == "handoff" else ""
+    return {
+        "entry": entry,
+        "actor": text.label if text else entry.actor_id,
+        "erased": text is None,
+        "action": entry.action.replace(".", " ").replace("_", " "),
+        "reason": (text.reason if text else "") or "",
+        "before": _pretty(text.before) if text else "",
+        "after": _pretty(text.after) if text else "",
+        "handoff": handoff,
+        "name": _name(text.after) if text else "",
+    }
+
+
+def _name(after: Any) -> str:
+    """What the subject is called, where the entry says so."""
+    name = after.get("checkpoint_id") if isinstance(after, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _pretty(value: Any) -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "\n…"
+
+
+def _by_day(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    days: list[dict[str, Any]] = []
+    for row in rows:
+        day = row["entry"].at.date()
+        if not days or days[-1]["day"] != day:
+            days.append({"day": day, "rows": []})
+        days[-1]["rows"].append(row)
+    return days

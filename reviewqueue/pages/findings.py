@@ -1,0 +1,86 @@
+"""Findings as the page shows them: the check's own words, the catalogue's advice, the place in the snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checkpoints.checks.catalogue import CATALOGUE
+from checkpoints.models import CheckRun, Handoff
+from checkpoints.types import JSONValue
+from reviewqueue.pages import tree
+
+VALUE_LENGTH = 600
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFinding:
+    number: int
+    code: str
+    severity: str
+    disposition: str
+    title: str
+    message: str
+    pointer: str
+    anchor: str
+    expected: str | None
+    actual: str | None
+    why: str
+    fix: str
+    prevent: str
+    reported: bool
+
+    @property
+    def stops(self) -> bool:
+        return self.disposition in ("review", "reject")
+
+
+def newest_run(handoff: Handoff) -> CheckRun | None:
+    """The run that judged the current revision, None while it is being checked."""
+    return handoff.check_runs.filter(revision=handoff.revision).order_by("-finished_at").first()
+
+
+def shown(run: CheckRun | None) -> list[ShownFinding]:
+    """The findings of a run in its order: severity, code, pointer."""
+    found = run.findings if run else []
+    return [_shown(number, finding) for number, finding in enumerate(found, start=1)]
+
+
+def _shown(number: int, finding: Mapping[str, Any]) -> ShownFinding:
+    entry = CATALOGUE.get(finding["code"])
+    reported = finding.get("origin") == "reported"
+    pointer = finding.get("pointer") or ""
+    return ShownFinding(
+        number=number,
+        code=finding["code"],
+        severity=finding["severity"],
+        disposition=finding["disposition"],
+        title="The sender reports this itself" if reported else entry.title if entry else finding["name"],
+        message=finding["message"],
+        pointer=pointer,
+        anchor=tree.anchor(pointer),
+        expected=_value(finding.get("expected")),
+        actual=_value(finding.get("actual")),
+        why=entry.why if entry and not reported else "",
+        fix=entry.fix if entry and not reported else "",
+        prevent=entry.prevent if entry and not reported else "",
+        reported=reported,
+    )
+
+
+def _value(value: JSONValue) -> str | None:
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
+
+
+def marks(found: Sequence[ShownFinding]) -> dict[str, list[tuple[str, str]]]:
+    """(severity, title) by pointer, for the tree."""
+    by_pointer: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for finding in found:
+        by_pointer[finding.pointer].append((finding.severity, finding.title))
+    return dict(by_pointer)
