@@ -28,10 +28,15 @@ def install(signer: Signer | None) -> None:
 def current() -> Signer:
     """The installed signer. Raises Unavailable (503 `signer-unavailable`) where there is none."""
     if _installed is None:
-        raise Unavailable(
-            "No signing key is installed, so approved handoffs cannot go out. Nothing is lost: "
-            "ask the administrator to run `manage.py create_signing_key`, then repeat the request.",
-            slug="signer-unavailable",
-            retry_after=30,
-        )
+        raise no_key()
     return _installed
+
+
+def no_key() -> Unavailable:
+    """What a caller is told while nothing can be signed."""
+    return Unavailable(
+        "No signing key is installed, so approved handoffs cannot go out. Nothing is lost: "
+        "ask the administrator to run `manage.py create_signing_key`, then repeat the request.",
+        slug="signer-unavailable",
+        retry_after=30,
+    )

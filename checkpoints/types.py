@@ -104,6 +104,9 @@ class Actor:
     trace_id: str | None = None
 
 
+COMMAND_LINE = Actor(kind="system", id="system:cli", label="Command line")
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Admission limits (contract §3)."""

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from checkpoints.errors import Unavailable
-from checkpoints.services.transition import CHANNEL
+from checkpoints.models import CHANNEL
 
 log = structlog.get_logger("checkpoints.waiting")
 

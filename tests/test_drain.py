@@ -85,7 +85,7 @@ def test_a_late_result_is_refused_once_the_row_was_taken_over(db: None) -> None:
     with verification._presence() as key:
         mine = [
             item
-            for item in verification.claim(key=key, limit=500, tried="< 2")
+            for item in verification.claim(key=key, limit=500, tried="= 0")
             if item.handoff.pk == handoff.pk
         ]
         Handoff.objects.filter(pk=handoff.pk).update(check_attempts=2)
@@ -98,7 +98,7 @@ def test_a_late_result_is_refused_once_the_row_was_taken_over(db: None) -> None:
 def test_the_claims_of_a_dead_drain_are_free_at_once(db: None) -> None:
     handoff = characters.post(characters.orchestrator(), characters.document())
     with verification._presence() as key:
-        verification.claim(key=key, limit=500, tried="< 2")
+        verification.claim(key=key, limit=500, tried="= 0")
         assert verification.release_orphans() == 0
     Handoff.objects.filter(pk=handoff.pk).update(check_lease_until=now() + timedelta(hours=1))
     assert verification.release_orphans() >= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -60,13 +61,13 @@ def members(request: HttpRequest, schema: JSONObject, *, optional: bool = False)
 
 
 def _judge_members(value: JSONObject, schema: JSONObject) -> None:
-    errors = [
-        ProblemError(_pointer(error), str(error.kind.name), error.message[:300])
-        for error in _validator(orjson.dumps(schema)).iter_errors(value)
-    ]
+    errors: list[ProblemError] = []
+    for error in _validator(orjson.dumps(schema)).iter_errors(value):
+        errors.extend(_shown(error))
+    errors.extend(_fractions(value, schema))
     if errors:
         raise InvalidInput(
-            "The body does not fit this address: " + " ".join(error.detail for error in errors[:3]),
+            "The body does not fit this address. " + " ".join(error.detail for error in errors[:3]),
             slug="invalid-body",
             errors=errors[:50],
         )
@@ -74,17 +75,38 @@ def _judge_members(value: JSONObject, schema: JSONObject) -> None:
 
 @cache
 def _validator(schema: bytes) -> Any:
-    return jsonschema_rs.validator_for(orjson.loads(schema))
+    # Masked: an answer does not repeat what it was sent.
+    return jsonschema_rs.validator_for(orjson.loads(schema), mask="This value")
 
 
-def _pointer(error: Any) -> str:
-    tokens = [str(item).replace("~", "~0").replace("/", "~1") for item in error.instance_path]
-    unexpected = getattr(error.kind, "unexpected", None)
-    if unexpected:
-        tokens.append(str(unexpected[0]).replace("~", "~0").replace("/", "~1")[:64])
-    elif (missing := getattr(error.kind, "property", None)) is not None:
-        tokens.append(str(missing))
-    return "".join("/" + token for token in tokens)
+def _shown(error: Any) -> Iterator[ProblemError]:
+    place = "".join("/" + _token(item) for item in error.instance_path)
+    code = str(error.kind.name)
+    if code == "additionalProperties":
+        for name in error.kind.unexpected:
+            yield ProblemError(
+                f"{place}/{_token(name)}", code, f"The member {name[:64]!r} is unknown here. Remove it."
+            )
+    elif code == "required":
+        name = error.kind.property
+        yield ProblemError(f"{place}/{_token(name)}", code, f"The member {name} is missing. Send it.")
+    else:
+        yield ProblemError(place, code, f"At {place or 'the top'}: {error.message}.")
+
+
+def _fractions(value: JSONObject, schema: JSONObject) -> Iterator[ProblemError]:
+    """JSON Schema takes 1.0 for an integer; a number of ours is written without a point."""
+    properties = schema["properties"]
+    for name, item in value.items():
+        member = properties.get(name) if isinstance(properties, dict) else None
+        if isinstance(item, float) and isinstance(member, dict) and member.get("type") == "integer":
+            yield ProblemError(
+                f"/{name}", "type", f"{name} is written with a point or exponent. Send an integer."
+            )
+
+
+def _token(name: object) -> str:
+    return str(name)[:64].replace("~", "~0").replace("/", "~1")
 
 
 def _judge_type(request: HttpRequest) -> None:

@@ -38,8 +38,13 @@ def own_handoff(orchestrator: Orchestrator, checkpoint_id: str) -> Handoff:
     """An orchestrator's handoff. Missing, foreign and impossible ids look the same: NotFound."""
     found = one(orchestrator=orchestrator, checkpoint_id=checkpoint_id) if is_name(checkpoint_id) else None
     if found is None:
-        raise NotFound("There is no handoff with this checkpoint_id for this token.")
+        raise unknown_handoff()
     return found
+
+
+def unknown_handoff() -> NotFound:
+    """The one answer for what does not exist and for what is another orchestrator's."""
+    return NotFound("There is no handoff with this checkpoint_id for this token.")
 
 
 class HandoffDetail(Endpoint):

@@ -44,10 +44,15 @@ class Page[Row: Model]:
 
 
 def page[Row: Model](
-    request: HttpRequest, parameters: Parameters, rows: QuerySet[Row], order: Order
+    request: HttpRequest,
+    parameters: Parameters,
+    rows: QuerySet[Row],
+    order: Order,
+    *,
+    size: int = PAGE_SIZE,
 ) -> Page[Row]:
     """One page of `rows` and the absolute addresses of its neighbours. Raises InvalidInput (400)."""
-    size = parameters.integer("page_size", default=PAGE_SIZE, least=1, most=LARGEST_PAGE)
+    size = parameters.integer("page_size", default=size, least=1, most=LARGEST_PAGE)
     cursor = parameters.text("cursor")
     backwards, value, key = False, None, None
     if cursor is not None:

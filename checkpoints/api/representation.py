@@ -15,6 +15,7 @@ from django.http import HttpResponse
 
 from checkpoints.api.endpoint import JSON
 from checkpoints.models import AWAITING_PERSON, Attempt, CheckRun, Decision, Handoff, Orchestrator
+from checkpoints.services.deadlines import settle
 from checkpoints.types import JSONObject, JSONValue, Severity, State, rfc3339
 
 _SAFE = "._:@+=~-"  # of the characters that an id may have; none needs escaping in a path
@@ -22,10 +23,11 @@ _WORST_FIRST = {severity.value: -severity.rank for severity in Severity}
 
 
 def one(*, orchestrator: Orchestrator, checkpoint_id: str) -> Handoff | None:
-    """An orchestrator's handoff with its names, or None."""
-    found: Handoff | None = (
-        Handoff.objects.of(orchestrator).with_names().filter(checkpoint_id=checkpoint_id).first()
-    )
+    """An orchestrator's handoff with its names and its deadlines settled, or None."""
+    rows = Handoff.objects.of(orchestrator).with_names().read_now().filter(checkpoint_id=checkpoint_id)
+    found = rows.first()
+    if found is not None and settle(handoff=found, at=found.read_at):
+        found = rows.first()
     return found
 
 

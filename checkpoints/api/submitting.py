@@ -1,19 +1,31 @@
-"""POST /api/v1/checkpoints: store first, judge later (contract §3)."""
+"""Posting checkpoints, one or many: store first, judge later (contract §3)."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from checkpoints import doorbell
 from checkpoints.api import bodies
-from checkpoints.api.endpoint import Endpoint, plain
+from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.holding import hold
 from checkpoints.api.parameters import wait_seconds
-from checkpoints.api.representation import address, resource, resource_answer
+from checkpoints.api.problems import of_error
+from checkpoints.api.representation import address, resource, resource_answer, resources
+from checkpoints.canonical import item_slices, parse
+from checkpoints.errors import Conflict, ProblemError, Refused
 from checkpoints.models import Handoff, Scope
-from checkpoints.services.submission import submit
+from checkpoints.services.admission import Admitted
+from checkpoints.services.limits import refuse_excess
+from checkpoints.services.submission import keep_refused, submit, submit_many
+from checkpoints.types import JSONObject, JSONValue, Limits
+
+MOST_ITEMS: Final = 100
+# The object and the array around each item.
+AROUND: Final = 2
 
 
 class Checkpoints(Endpoint):
@@ -22,6 +34,7 @@ class Checkpoints(Endpoint):
     def post(self, request: Request) -> HttpResponse:
         """Store a checkpoint before its handoff is dispatched. The answer comes after the commit."""
         http = plain(request)
+        refuse_excess(orchestrator=self.orchestrator)
         body = bodies.read(http, limit=settings.BODY_BYTES)
         admitted = submit(orchestrator=self.orchestrator, body=body, limits=bodies.limits(), actor=self.actor)
         if admitted.created:
@@ -38,3 +51,52 @@ class Checkpoints(Endpoint):
         return resource_answer(
             resource(held.handoff), status=201 if admitted.created else 200, headers=headers
         )
+
+
+class CheckpointBatch(Endpoint):
+    scope = Scope.CHECKPOINTS_WRITE
+
+    def post(self, request: Request) -> HttpResponse:
+        """Store up to 100 checkpoints, each answered on its own, in order."""
+        http = plain(request)
+        refuse_excess(orchestrator=self.orchestrator)
+        body = bodies.read(http, limit=settings.BATCH_BYTES)
+        try:
+            items = _items(body)
+        except Refused as error:
+            keep_refused(orchestrator=self.orchestrator, body=body, error=error, actor=self.actor)
+            raise
+        results = submit_many(
+            orchestrator=self.orchestrator, bodies=items, limits=bodies.limits(), actor=self.actor
+        )
+        if any(isinstance(result, Admitted) and result.created for result in results):
+            doorbell.ring()
+        stored = {result.handoff_id for result in results if isinstance(result, Admitted)}
+        rows = list(Handoff.objects.with_names().filter(pk__in=stored))
+        shown = {row.pk: item for row, item in zip(rows, resources(rows), strict=True)}
+        answers: list[JSONValue] = []
+        for result in results:
+            if isinstance(result, Admitted):
+                answers.append(
+                    {"status": 201 if result.created else 200, "handoff": shown[result.handoff_id]}
+                )
+            else:
+                answers.append(_refused(http, result))
+        return answer({"results": answers})
+
+
+def _items(body: bytes) -> list[bytes]:
+    """The exact bytes of each item. Raises Refused for the whole request: bytes nobody can read alike, or no batch."""
+    around = bodies.limits()
+    # Each item is judged by the limits of a single one; the body's size bounds how many values there are.
+    value = parse(body, Limits(settings.BATCH_BYTES, around.depth + AROUND, settings.BATCH_BYTES))
+    items = value.get("items")
+    if set(value) != {"items"} or not isinstance(items, list) or not 1 <= len(items) <= MOST_ITEMS:
+        detail = f'A batch is {{"items": […]}} with 1 to {MOST_ITEMS} checkpoints and no other member.'
+        raise Refused(detail, slug="invalid-body", errors=[ProblemError("/items", "invalid-body", detail)])
+    return item_slices(body)
+
+
+def _refused(request: HttpRequest, error: Refused | Conflict) -> JSONObject:
+    problem = of_error(request, error)
+    return {"status": problem["status"], "problem": problem}

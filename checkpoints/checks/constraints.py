@@ -93,7 +93,7 @@ def required_constraints(submission: Submission, context: CheckContext) -> Itera
     policy = context.policy
     demands = [(constraint, f"from {source}") for constraint in policy.required_from.get(source or "", ())]
     demands += [(constraint, f"to {target}") for constraint in policy.required_to.get(target or "", ())]
-    told: set[str] = set()
+    told, written = set[str](), shown(", ".join(present))
     for constraint, whom in demands:
         if constraint.strip() in present or constraint in told:
             continue
@@ -102,9 +102,9 @@ def required_constraints(submission: Submission, context: CheckContext) -> Itera
             "HC-54",
             "/active_constraints",
             f"The policy demands the constraint {constraint} of every handoff {whom}; active_constraints is "
-            f"{shown(', '.join(present) or 'empty', 200)}.",
+            f"{written or 'empty'}.",
             constraint,
-            shown(", ".join(present)),
+            written,
         )
 
 

@@ -7,7 +7,7 @@ out, so that no check concludes from a gap that the broken shape made (EC-01 nam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import orjson
@@ -22,6 +22,7 @@ RUN_NAMED_BY_ENGINE: Final = re.compile(r"run-\d+", re.ASCII)
 ID_NAMED_BY_ENGINE: Final = re.compile(r"checkpoint-\d+", re.ASCII)
 _INTEGER_TEXT: Final = re.compile(r"-?\d{1,40}", re.ASCII)
 LONG: Final = 1000
+_REMEMBERED: Final = 4
 
 
 class Listed[Item](NamedTuple):
@@ -105,7 +106,24 @@ def objects(holder: JSONObject, name: str) -> Listed[tuple[str, JSONObject]]:
     return Listed(items, whole=len(items) == len(value))
 
 
-def tool_requests(holder: JSONObject, name: str, owner: str = "") -> Listed[ToolRequest]:
+def _read_once[Found](read: Callable[[JSONObject], Found]) -> Callable[[JSONObject], Found]:
+    """Remembers what the last few payloads read as: a dozen checks ask the same of one document in a row."""
+    recent: tuple[tuple[JSONObject, Found], ...] = ()
+
+    def remembered(payload: JSONObject) -> Found:
+        nonlocal recent
+        for known, found in recent:
+            if known is payload:
+                return found
+        made = read(payload)
+        # One assignment of an immutable tuple: another thread sees the old or the new one, both true.
+        recent = ((payload, made), *recent[: _REMEMBERED - 1])
+        return made
+
+    return remembered
+
+
+def _requests(holder: JSONObject, name: str, owner: str = "") -> Listed[ToolRequest]:
     listed = objects(holder, name)
     items = tuple(
         ToolRequest(owner + place, own_id, _text(item.get("name")), item.get("arguments"))
@@ -115,6 +133,12 @@ def tool_requests(holder: JSONObject, name: str, owner: str = "") -> Listed[Tool
     return Listed(items, whole=listed.whole and len(items) == len(listed.items))
 
 
+@_read_once
+def pending_requests(payload: JSONObject) -> Listed[ToolRequest]:
+    return _requests(payload, "pendingToolRequests")
+
+
+@_read_once
 def tool_results(payload: JSONObject) -> Listed[ToolResult]:
     listed = objects(payload, "completedToolResults")
     items = tuple(
@@ -131,6 +155,7 @@ def retained_response(payload: JSONObject) -> JSONObject | None:
     return value if isinstance(value, dict) else None
 
 
+@_read_once
 def retained_requests(payload: JSONObject) -> Listed[ToolRequest]:
     """What the model asked in the retained response; nothing where none is retained."""
     response = payload.get("pendingModelResponse")
@@ -138,7 +163,7 @@ def retained_requests(payload: JSONObject) -> Listed[ToolRequest]:
         return Listed((), whole=True)
     if not isinstance(response, dict):
         return Listed((), whole=False)
-    return tool_requests(response, "toolRequests", "pendingModelResponse/")
+    return _requests(response, "toolRequests", "pendingModelResponse/")
 
 
 def message_list(holder: JSONObject) -> list[JSONValue] | None:
@@ -146,6 +171,7 @@ def message_list(holder: JSONObject) -> list[JSONValue] | None:
     return value if isinstance(value, list) else None
 
 
+@_read_once
 def tool_messages(payload: JSONObject) -> Listed[ToolMessage]:
     listed = objects(payload, "messages")
     found = []

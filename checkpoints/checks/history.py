@@ -151,7 +151,7 @@ def constraint_dropped(submission: Submission, context: CheckContext) -> Iterato
     before, now = _before(context), view(submission)
     if before is None or now.constraints is None:
         return
-    present = frozenset(now.constraints)
+    present, written = frozenset(now.constraints), shown(", ".join(now.constraints))
     for constraint in dict.fromkeys(before.constraints or ()):
         if constraint and constraint not in present:
             yield Hit(
@@ -161,7 +161,7 @@ def constraint_dropped(submission: Submission, context: CheckContext) -> Iterato
                 "holds until a person "
                 "lifts it.",
                 constraint,
-                shown(", ".join(now.constraints)),
+                written,
             )
 
 

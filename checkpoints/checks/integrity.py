@@ -41,7 +41,7 @@ def hash_differs(submission: Submission, context: CheckContext) -> Iterator[Hit]
     """HC-11, HC-12, HC-13, HC-14 and HC-17."""
     document = view(submission)
     found = document.given("consistency_hash")
-    covered = covered_by_hash(submission)
+    covered = covered_object(submission.payload, submission.envelope)
     text = document.text("consistency_hash")
     if found is None or text is None:
         return
@@ -61,18 +61,6 @@ def hash_differs(submission: Submission, context: CheckContext) -> Iterator[Hit]
         return
     yield _mismatch(submission, found.pointer, covered, claimed, expected)
     yield from _stale(submission, context, found.pointer, covered, claimed)
-
-
-def covered_by_hash(submission: Submission) -> JSONObject | None:
-    """The covered object; None where a member of it is missing, so that nothing can be compared.
-
-    `task_id` may stand in the envelope alone: two forms, one meaning.
-    """
-    payload, envelope = submission.payload, submission.envelope
-    task = view(submission).given("task_id")
-    if task is not None and not view(submission).in_payload("task_id"):
-        payload = {**payload, "task_id": task.value}
-    return covered_object(payload, envelope)
 
 
 def _mismatch(
@@ -124,7 +112,7 @@ def _stale(
         return
     if normalize_claimed(previous.facts.claimed_hash.strip()) != claimed:
         return
-    before = covered_by_hash(previous) or {}
+    before = covered_object(previous.payload, previous.envelope) or {}
     changed = [name for name, value in covered.items() if before.get(name) != value]
     if changed:
         yield Hit(

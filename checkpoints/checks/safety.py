@@ -90,7 +90,8 @@ _TRACES: Final = (
     b"|",
 )
 _BRACKET_TRACE: Final = re.compile(rb"\[[a-z_]{5,}\]")
-_ENUM: Final = re.compile(r"[a-z_]+(?: ?\| ?[a-z_]+){2,}")  # "in_progress | blocked | completed"
+# "in_progress | blocked | completed", alone or after "one of".
+_ENUM: Final = re.compile(r"(?:one of:? )?[a-z_]+(?: ?\| ?[a-z_]+){2,}")
 
 
 def unfilled_template(submission: Submission, context: CheckContext) -> Iterator[Hit]:
@@ -102,7 +103,7 @@ def unfilled_template(submission: Submission, context: CheckContext) -> Iterator
     if not any(trace in written for trace in _TRACES) and not _BRACKET_TRACE.search(written):
         return
     for pointer, value, is_name in _all_strings(submission):
-        phrase = None if is_name else _template_text(value)
+        phrase = None if is_name else template_text(value)
         if phrase is not None:
             yield Hit(
                 "HC-09",
@@ -114,7 +115,8 @@ def unfilled_template(submission: Submission, context: CheckContext) -> Iterator
             )
 
 
-def _template_text(value: str) -> str | None:
+def template_text(value: str) -> str | None:
+    """The part of a value that is the template's own text, or None. A prompt's placeholders must all give one."""
     brackets = _BRACKETS.search(value)
     if brackets:
         return brackets[0]

@@ -116,31 +116,13 @@ def ping_pong(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     facts = submission.facts
     yield Hit(
         "HC-80",
-        view(submission).pointer("target_role", "/target_role"),
+        view(submission).pointer("agent_role", "/agent_role"),
         f"{facts.agent_role} and {facts.target_role} have passed task {facts.task_id or '(none)'} back and "
         "forth "
         f"{turns + 1} times. Somebody must decide it.",
         f"at most {ALTERNATIONS} times",
         turns + 1,
     )
-
-
-def count_alternations(pairs: Iterable[tuple[str | None, str | None]]) -> int:
-    """How often the direction turned at the end of a list of (agent role, target role), oldest first.
-
-    Pass the handoffs of one task in sequence order, the judged one last. Counted are the last handoffs between its
-    two roles; handoffs between other roles are passed over, a repetition in the same direction ends the count.
-    """
-    ordered = list(pairs)
-    if not ordered or None in ordered[-1] or ordered[-1][0] == ordered[-1][1]:
-        return 0
-    turns, current = 0, ordered[-1]
-    for pair in reversed(ordered[:-1]):
-        if pair == (current[1], current[0]):
-            turns, current = turns + 1, pair
-        elif pair == current:
-            break
-    return turns
 
 
 def colliding_call_ids(submission: Submission, context: CheckContext) -> Iterator[Hit]:

@@ -251,8 +251,11 @@ def open_blocking(submission: Submission, answers: Mapping[str, Answer]) -> tupl
 def shown(value: JSONValue, limit: int = SHOWN_CHARACTERS) -> str:
     """A value inside a sentence: strings as they are, the rest as JSON, cut after `limit` characters."""
     written = value if isinstance(value, str) else orjson.dumps(value).decode()
-    written = " ".join(written.split())
-    return written if len(written) <= limit else f"{written[:limit]}… ({len(written)} characters)"
+    size = len(written)
+    written = " ".join(written[: 20 * limit].split())
+    return (
+        written if size <= 20 * limit and len(written) <= limit else f"{written[:limit]}… ({size} characters)"
+    )
 
 
 def place(pointer: str) -> str:

@@ -29,7 +29,7 @@ def ruling(hit: Hit, policy: CheckPolicy) -> tuple[Severity, Disposition]:
         severity = rule.severity
     if rule is not None and rule.disposition is not None:
         return severity, rule.disposition
-    if entry.disposition is Disposition.REJECT:
+    if entry.disposition is Disposition.REJECT and severity is entry.severity:
         return severity, Disposition.REJECT
     return severity, default_disposition(severity)
 

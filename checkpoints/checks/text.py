@@ -20,8 +20,9 @@ _SCRIPTS: Final = {
     **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX", strict=True)),  # Greek, capital
     **dict(zip("օոսհցզ", "onuhgq", strict=True)),  # Armenian
 }
-# Letters of the Latin script itself, and signs: honest in text, not in an id.
-_LATIN: Final = dict(zip("ıȷɑɡ∕⁄‐‑", "ijag//--", strict=True))
+# Letters of the Latin script itself: honest in text, not in an id.
+_LATIN: Final = dict(zip("ıȷɑɡ", "ijag", strict=True))
+_SIGNS: Final = frozenset("∕⁄‐‑‒–−․")  # slashes, hyphens, dashes and dots that are not the ASCII ones
 LOOK_ALIKES: Final = {**_SCRIPTS, **_LATIN}
 
 _BIDI: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -62,8 +63,8 @@ def suspicious(text: str, *, strict: bool = False) -> Iterator[Suspicious]:
         what = _what(text, found.start(), strict=strict)
         if what is not None:
             yield Suspicious(found.start(), found[0], what)
-    if not strict and not text.isascii():
-        yield from _mixed_words(text)
+    if not text.isascii():
+        yield from _confusable_words(text, strict=strict)
 
 
 def has_suspicious(text: str, *, strict: bool = False) -> bool:
@@ -81,9 +82,7 @@ def _what(text: str, index: int, *, strict: bool) -> str | None:
     category = unicodedata.category(character)
     if category in ("Cf", "Cc", "Co") or _is_selector(character):
         return None if not strict and _is_needed(text, index) else "invisible"
-    if strict and _looks_like_ascii(character):
-        return "confusable"
-    return None
+    return "confusable" if strict and character in _SIGNS else None
 
 
 def _is_selector(character: str) -> bool:
@@ -134,20 +133,28 @@ def _beside_right_to_left(text: str, index: int) -> bool:
     )
 
 
-def _looks_like_ascii(character: str) -> bool:
-    if character in LOOK_ALIKES:
+def _looks_like_ascii(letter: str) -> bool:
+    if letter in LOOK_ALIKES:
         return True
-    plain = unicodedata.normalize("NFKC", character)
+    plain = unicodedata.normalize("NFKC", letter)
     return len(plain) == 1 and plain.isascii() and plain.isalnum()
 
 
-def _mixed_words(text: str) -> Iterator[Suspicious]:
-    """Words that mix ASCII letters with look-alikes of other scripts, and hold nothing else."""
+def _confusable_words(text: str, *, strict: bool) -> Iterator[Suspicious]:
+    """Words that read as ASCII and are not: every other letter in them has an ASCII double.
+
+    In text a word must mix scripts to be one; a name may be made of doubles alone.
+    """
     for word in _WORD.finditer(text):
         letters = word[0]
         if letters.isascii():
             continue
         strange = [index for index, letter in enumerate(letters) if not letter.isascii()]
-        if len(strange) < len(letters) and all(letters[index] in _SCRIPTS for index in strange):
-            index = word.start() + strange[0]
-            yield Suspicious(index, text[index], "confusable")
+        is_mixed = len(strange) < len(letters)
+        if strict:
+            deceives = all(_looks_like_ascii(letters[index]) for index in strange)
+        else:
+            deceives = is_mixed and all(letters[index] in _SCRIPTS for index in strange)
+        if deceives:
+            at = word.start() + strange[0]
+            yield Suspicious(at, text[at], "confusable")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from checkpoints.checks.shape import HANDOFF, view
+from checkpoints.checks.shape import ENGINE, HANDOFF, view
 from checkpoints.types import CheckContext, JSONValue, Submission
 
 ENCODING = "o200k_base"
@@ -55,4 +55,4 @@ def context_of(submission: Submission) -> JSONValue:
     """What the next agent is given to read."""
     if submission.format == HANDOFF:
         return view(submission).context
-    return submission.payload.get("messages")
+    return submission.payload.get("messages") if submission.format == ENGINE else None

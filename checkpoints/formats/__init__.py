@@ -10,6 +10,7 @@ from checkpoints.formats.hashing import (
     explain_claim,
 )
 from checkpoints.formats.identity import is_name, is_other_id
+from checkpoints.formats.names import with_short_names
 from checkpoints.formats.reading import folded_risk, folded_severity, instant
 from checkpoints.formats.registry import FORMATS, schema, unknown_members
 from checkpoints.formats.revivable import Revivable, revivable_types, revivable_values
@@ -57,4 +58,5 @@ __all__ = [
     "split",
     "unknown_members",
     "value_of",
+    "with_short_names",
 ]

@@ -5,7 +5,6 @@ Messages stand as LangChain's constructor form or as plain objects; both are rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -31,9 +30,12 @@ _BRANCH: Final = "branch:to:"
 _ACTIVE: Final = ("active_agent", "current_agent", "active")
 # A task that wrote one of these, or to any ordinary channel, has gone past its interrupt.
 _FINISHED: Final = ("__no_writes__", "__return__")
-_PRINTED: Final = re.compile(
-    r"Interrupt\(value=(.*?)(?:, id='([^']*)')?(?:, \w+=[^'\"{}\[\]]*)*\)", re.DOTALL
-)
+_PRINTED: Final = "Interrupt(value="
+_AFTER_VALUE: Final = (
+    ", id='",
+    ", resumable=",
+    ", response_schema=",
+)  # what may follow the value, by release
 
 
 def read(payload: JSONObject, envelope: JSONObject) -> Facts:
@@ -134,21 +136,26 @@ def _interrupts(payload: JSONObject) -> Iterator[PendingDecision]:
 def _questions(interrupts: JSONValue, pointer: str) -> Iterator[PendingDecision]:
     for index, interrupt in mappings({"interrupts": interrupts}, "interrupts"):
         where = f"{pointer}/{index}"
-        printed = _PRINTED.fullmatch(text(interrupt, "repr") or "")
-        if printed:
-            yield asked(printed[2] or "", _literal_or_text(printed[1]), where)
-        elif "repr" in interrupt:
-            yield asked("", interrupt["repr"], where)
+        printed = text(interrupt, "repr")
+        if printed is not None:
+            yield asked(*_printed(printed), where)
         else:
             fields = _fields(interrupt)
             yield asked(text(fields, "id") or text(fields, "interrupt_id") or "", fields.get("value"), where)
 
 
-def _literal_or_text(printed: str) -> JSONValue:
+def _printed(printed: str) -> tuple[str, JSONValue]:
+    """(id, value) of an interrupt as Python prints it; the whole text as value where it is not understood."""
+    if not printed.startswith(_PRINTED):
+        return "", printed
+    cuts = [at for mark in _AFTER_VALUE if (at := printed.rfind(mark)) >= 0]
+    value = printed[len(_PRINTED) : min(cuts, default=-1)]
+    _, _, rest = printed.rpartition(_AFTER_VALUE[0])
+    interrupt_id = rest.partition("'")[0] if _AFTER_VALUE[0] in printed else ""
     try:
-        return read_literal(printed)
+        return interrupt_id, read_literal(value)
     except ValueError:
-        return printed
+        return interrupt_id, value
 
 
 def _last_human_text(messages: list[JSONObject]) -> str | None:

@@ -62,7 +62,8 @@ def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2] or found[3]
     if code:
         number = int(code, 16)
-        if 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
+        # What admission refuses in JSON text may not come in this way either.
+        if number == 0 or 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
             raise ValueError("not a character")
         return chr(number)
     if found[4] not in _PLAIN:

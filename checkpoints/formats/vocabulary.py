@@ -78,18 +78,20 @@ def received_all(payload: JSONObject, envelope: JSONObject, member: str) -> Iter
     """
     places = PLACES.get(member) or ((member,),)
     for place in places:
-        holder: JSONValue = payload
-        if len(place) == 2:
-            holder = payload.get(place[0])
-        if isinstance(holder, dict) and place[-1] in holder:
-            value = holder[place[-1]]
-            # A status that is an object is not the status but holds it.
-            if not (member == "task_status" and len(place) == 1 and isinstance(value, dict)):
-                yield Received(place[-1], "/" + "/".join(place), value)
-    if envelope:
-        for place in places:
-            if len(place) == 1 and place[0] in envelope:
-                yield Received(place[0], f"/{place[0]}", envelope[place[0]])
+        holder = payload if len(place) == 1 else payload.get(place[0])
+        if isinstance(holder, dict) and _is_given(holder, place, member):
+            yield Received(place[-1], "/" + "/".join(place), holder[place[-1]])
+    for place in places if envelope else ():
+        if len(place) == 1 and _is_given(envelope, place, member):
+            yield Received(place[0], f"/{place[0]}", envelope[place[0]])
+
+
+def _is_given(holder: JSONObject, place: Place, member: str) -> bool:
+    """A status that is an object is not the status but holds it."""
+    name = place[-1]
+    return name in holder and not (
+        member == "task_status" and len(place) == 1 and isinstance(holder[name], dict)
+    )
 
 
 def received(payload: JSONObject, envelope: JSONObject, member: str) -> Received | None:
@@ -128,7 +130,8 @@ def folded_status(value: JSONValue) -> str | None:
 def covered_object(payload: JSONObject, envelope: JSONObject) -> JSONObject | None:
     """The object that `consistency_hash` covers (contract §2.7), or None where a member of it was not given.
 
-    `checkpoint_id` may come from the envelope and is left out where the sender gave none.
+    `checkpoint_id` may come from the envelope and is left out where the sender gave none; `task_id` may stand in
+    the envelope alone, for the two forms mean one thing.
     """
     covered: JSONObject = {}
     identity = received(payload, envelope, "checkpoint_id")
@@ -136,6 +139,8 @@ def covered_object(payload: JSONObject, envelope: JSONObject) -> JSONObject | No
         covered["checkpoint_id"] = identity.value
     for member in ("task_id", "task_status", "completed_steps", "pending_decisions"):
         found = received(payload, {}, member)
+        if found is None and member == "task_id":
+            found = received({}, envelope, member)
         if found is None:
             return None
         covered[member] = found.value

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandParser
 
 from checkpoints.errors import ReviewQueueError
-from checkpoints.types import JSONObject
+from checkpoints.types import JSONObject, JSONValue
 
 NOT_DONE = 1
 
@@ -54,13 +54,12 @@ class AnsweringCommand(BaseCommand):
         except Failed as failed:
             self._fail(str(failed), failed.code, failed.data, as_json=options["json"])
         except ReviewQueueError as error:
-            details = [
+            details: list[JSONValue] = [
                 {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in error.errors
             ]
-            text = "\n".join(
-                [error.detail, *(f"  {item.pointer or '/'}: {item.detail}" for item in error.errors)]
-            )
-            data: JSONObject = {"code": error.slug, "errors": [*details]}
+            more = [item for item in error.errors if item.detail != error.detail]
+            text = "\n".join([error.detail, *(f"  {item.pointer or '/'}: {item.detail}" for item in more)])
+            data: JSONObject = {"code": error.slug, "errors": details}
             self._fail(text, NOT_DONE, data, as_json=options["json"])
         else:
             self.stdout.write(json.dumps(answer.data) if options["json"] else answer.text)
@@ -76,17 +75,19 @@ class AnsweringCommand(BaseCommand):
 
 
 def with_progress[T](
-    items: Iterable[T], *, total: int, label: str, stream: TextIO = sys.stderr
+    items: Iterable[T], *, total: Callable[[], int], label: str, stream: TextIO | None = None
 ) -> Iterator[T]:
-    """The items, with a bar on a terminal and nothing elsewhere."""
-    if not stream.isatty() or total < 1:
+    """The items, with a bar on a terminal and nothing elsewhere; `total` is asked only for the bar."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
         yield from items
         return
-    step = max(1, total // 100)
+    expected = max(1, total())
+    step = max(1, expected // 100)
     for count, item in enumerate(items, start=1):
-        if count % step == 0 or count == total:
-            done = min(30, 30 * count // total)
-            stream.write(f"\r{label} [{'#' * done}{'.' * (30 - done)}] {count}/{total}")
+        if count % step == 0 or count == expected:
+            done = min(30, 30 * count // expected)
+            stream.write(f"\r{label} [{'#' * done}{'.' * (30 - done)}] {count}/{expected}")
             stream.flush()
         yield item
     stream.write("\n")

@@ -4,7 +4,7 @@ from checkpoints.models.audit import AuditEntry, AuditText
 from checkpoints.models.check_run import CheckRun
 from checkpoints.models.checkpoint import Checkpoint, CheckpointBody, Refusal, RefusalBody
 from checkpoints.models.decision import Action, Decision
-from checkpoints.models.handoff import AWAITING_PERSON, TERMINAL, Attempt, Handoff, Session
+from checkpoints.models.handoff import AWAITING_PERSON, CHANNEL, TERMINAL, Attempt, Handoff, Session
 from checkpoints.models.heartbeat import WorkerHeartbeat
 from checkpoints.models.orchestrator import ApiToken, Orchestrator, Scope
 from checkpoints.models.policy import PolicyVersion
@@ -12,6 +12,7 @@ from checkpoints.models.ticket import Ticket
 
 __all__ = [
     "AWAITING_PERSON",
+    "CHANNEL",
     "TERMINAL",
     "Action",
     "ApiToken",

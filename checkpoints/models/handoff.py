@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
@@ -15,6 +17,7 @@ from checkpoints.models.orchestrator import Orchestrator
 from checkpoints.types import State
 
 AWAITING_PERSON = (State.FLAGGED.value, State.ESCALATED.value)
+CHANNEL = "handoff_changed"  # on which the database announces the ids of changed handoffs
 TERMINAL = (State.ACKNOWLEDGED.value, State.ABORTED.value, State.CANCELLED.value)
 
 
@@ -43,6 +46,10 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
     def with_names(self) -> Self:
         """Joined with session and orchestrator, whose names every representation shows."""
         return self.select_related("session", "orchestrator")
+
+    def read_now(self) -> Self:
+        """Each row with `read_at`, the database's time of the reading."""
+        return self.annotate(read_at=Now())
 
     def awaiting_person(self) -> Self:
         """The review queue: flagged or escalated."""
@@ -142,6 +149,8 @@ class Handoff(models.Model):
     )  # since the last clearance or approval, refused ones not counted
     acknowledge_by = models.DateTimeField(null=True)  # of the attempt in flight
     not_before = models.DateTimeField(null=True)
+
+    read_at: datetime  # only on rows of `read_now`
 
     objects: ClassVar[models.Manager[Handoff]] = HandoffQuerySet.as_manager()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from django.db import connection, transaction
 
 from checkpoints.errors import Conflict
 from checkpoints.faults import fault
+from checkpoints.formats import with_short_names
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff, Orchestrator
@@ -76,6 +78,12 @@ def admit(*, orchestrator: Orchestrator, body: bytes, submission: Submission, ac
         fault("admission.before_commit")
     fault("admission.after_commit")
     return admitted
+
+
+def lock_sessions(*, orchestrator: Orchestrator, session_ids: Sequence[str]) -> None:
+    """Lock sessions in the order given, made where they are missing: `store` then waits for nobody."""
+    with connection.cursor() as cursor:
+        cursor.executemany(LOCK_SESSION, [[orchestrator.pk, session_id] for session_id in session_ids])
 
 
 def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, actor: Actor) -> Admitted:
@@ -156,7 +164,7 @@ def _values(
     submission: Submission,
     actor: Actor,
 ) -> list[Any]:
-    facts = submission.facts
+    facts = with_short_names(submission.facts)
     limit = active().compiled.max_retries
     row = audit.build(
         audit.Entry(

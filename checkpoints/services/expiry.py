@@ -19,10 +19,13 @@ from checkpoints.types import CheckPolicy, Risk, State
 def expire_reviews(*, limit: int = 500) -> int:
     """Escalate or abort what waited past its review deadline. Safe to run twice at once. Returns how many."""
     due = Handoff.objects.filter(state=State.FLAGGED, review_deadline__lte=now()).order_by("review_deadline")
-    return sum(_expire(handoff_id) for handoff_id in list(due.values_list("pk", flat=True)[:limit]))
+    return sum(
+        expire_review(handoff_id=handoff_id) for handoff_id in list(due.values_list("pk", flat=True)[:limit])
+    )
 
 
-def _expire(handoff_id: UUID) -> bool:
+def expire_review(*, handoff_id: UUID) -> bool:
+    """Escalate or abort one handoff whose review deadline is over. False where it is not."""
     with transaction.atomic(durable=True):
         handoff, at = lock(handoff_id=handoff_id)
         if (

@@ -12,7 +12,7 @@ from django.db import connection
 from checkpoints.canonical import digest_bytes
 from checkpoints.checks import tokens
 from checkpoints.errors import InvalidInput, ProblemError
-from checkpoints.formats import reread
+from checkpoints.formats import reread, with_short_names
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.models import Checkpoint, CheckpointBody, CheckRun, Handoff
@@ -117,7 +117,7 @@ def _refuse_rejected(judgement: Judgement) -> None:
 
 
 def _copy_facts(handoff: Handoff, submission: Submission) -> None:
-    facts = submission.facts
+    facts = with_short_names(submission.facts)
     for column in ("agent_id", "agent_role", "target_role", "task_id", "run_id", "turn_id", "parent_run_id",
                    "delegation_depth", "human_approval_required", "sender_ticket_reference"):  # fmt: skip
         setattr(handoff, column, getattr(facts, column))

@@ -11,7 +11,7 @@ from django.db import connection
 
 from checkpoints.errors import NotFound
 from checkpoints.handoffs.machine import Event, next_state
-from checkpoints.models import Handoff
+from checkpoints.models import CHANNEL, Handoff
 from checkpoints.services import audit
 from checkpoints.services.clock import now
 from checkpoints.types import Actor, JSONObject, State
@@ -28,7 +28,6 @@ MUTABLE = (
 )  # fmt: skip
 _ASSIGNMENTS = ", ".join(f"{column} = %s" for column in MUTABLE)
 UPDATE = f"UPDATE handoff SET {_ASSIGNMENTS} WHERE id = %s AND version = %s"  # noqa: S608 - CONFIG: fixed column names
-CHANNEL = "handoff_changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ CLAIM = """
         check_lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE id IN (
         SELECT id FROM handoff WHERE {due} AND check_attempts {tried}
-        ORDER BY received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+        ORDER BY check_attempts, received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     )
     RETURNING id, check_attempts
 """
@@ -70,16 +70,16 @@ class Claimed:
 def drain(*, count_tokens: Callable[[str], int] | None = None, seconds: float = 4.0) -> int:
     """Judge what is due until nothing is, or `seconds` are over. Returns the number of verdicts written.
 
-    A row that was tried twice runs alone, so that a document which kills its process takes nobody with it;
-    after three tries it is flagged with SYS-02.
+    A row that was tried before runs alone, so that a document which kills its process takes nobody with it a
+    second time; after three tries it is flagged with SYS-02.
     """
     stop = time.monotonic() + seconds
     verdicts = 0
     with _presence() as key:
         while time.monotonic() < stop:
             verdicts += give_up()
-            batch = claim(key=key, limit=settings.DRAIN_BATCH, tried="< 2") or claim(
-                key=key, limit=1, tried=f"BETWEEN 2 AND {TRIES - 1}"
+            batch = claim(key=key, limit=settings.DRAIN_BATCH, tried="= 0") or claim(
+                key=key, limit=1, tried=f"BETWEEN 1 AND {TRIES - 1}"
             )
             if not batch:
                 break

@@ -71,6 +71,13 @@ def incidents() -> tuple[Incident, ...]:
     )
 
 
+def refused_bodies() -> tuple[bytes, ...]:
+    """Bodies that nobody can store: they end in quarantine."""
+    return tuple(
+        file.read_bytes() for file in sorted((FOLDER / "refused").iterdir(), key=lambda file: file.name)
+    )
+
+
 def demo_policy() -> JSONObject:
     """The policy under which the incidents have their expected verdicts."""
     found: JSONObject = json.loads((FOLDER / "policy.json").read_text(encoding="utf-8"))

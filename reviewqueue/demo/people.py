@@ -7,7 +7,9 @@ from typing import Final
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
+from checkpoints.types import COMMAND_LINE
 from reviewqueue.models import Role, User
+from reviewqueue.services.accounts import create_account
 
 ACCOUNTS: Final[dict[str, Role]] = {
     "operator1": Role.OPERATOR,
@@ -39,10 +41,9 @@ def accounts() -> dict[str, User]:
         )
     for name, role in ACCOUNTS.items():
         if name not in found:
-            user = User(username=name, email=_address(name), role=role)
-            user.set_unusable_password()
-            user.save()
-            found[name] = user
+            found[name] = create_account(
+                username=name, role=role, password=None, actor=COMMAND_LINE, email=_address(name)
+            )
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -12,20 +13,22 @@ from typing import Any
 
 from django.db import transaction
 
+from checkpoints.canonical import digest_bytes
 from checkpoints.checks import tokens
+from checkpoints.errors import Refused
 from checkpoints.formats import admit as read
-from checkpoints.models import Handoff, Orchestrator
+from checkpoints.models import Handoff, Orchestrator, Refusal
 from checkpoints.services import admission, attempts, dispatch
 from checkpoints.services.clock import now
 from checkpoints.services.policy import active, publish
+from checkpoints.services.submission import submit
 from checkpoints.services.verification import drain
-from checkpoints.types import Actor, State
-from reviewqueue.demo.incidents import Incident, demo_policy, incidents
+from checkpoints.types import COMMAND_LINE, Actor, Limits, State
+from reviewqueue.demo.incidents import Incident, demo_policy, incidents, refused_bodies
 from reviewqueue.models import User
 from reviewqueue.services import claiming, deciding, editing
 
 ORCHESTRATOR = "demo"
-AUTHOR = Actor(kind="system", id="system:cli", label="Command line")
 SENDER = Actor(kind="orchestrator", id=ORCHESTRATOR, label=ORCHESTRATOR)
 VERDICT_SECONDS = 60.0
 
@@ -38,7 +41,7 @@ def publish_policy() -> bool:
     """Make the demo policy the first version. False where any policy was published before: it is kept."""
     if active(fresh=True).version:
         return False
-    publish(document=demo_policy(), actor=AUTHOR, note="The policy of the demo")
+    publish(document=demo_policy(), actor=COMMAND_LINE, note="The policy of the demo")
     return True
 
 
@@ -51,6 +54,7 @@ def stage(people: dict[str, User]) -> list[Handoff]:
     owner, _ = Orchestrator.objects.get_or_create(name=ORCHESTRATOR)
     known = set(Handoff.objects.of(owner).values_list("checkpoint_id", flat=True))
     missing = [incident for incident in incidents() if incident.checkpoint_id not in known]
+    _send_refused(owner)
     at, staged = now(), []
     for _, wave in groupby(missing, key=lambda incident: incident.wave):
         posted = _post(owner, list(wave), at)
@@ -58,6 +62,15 @@ def stage(people: dict[str, User]) -> list[Handoff]:
         for incident, handoff in posted:
             staged.append(_play(incident, Scene(owner, handoff, people)))
     return staged
+
+
+def _send_refused(owner: Orchestrator) -> None:
+    """What cannot be stored, once each: its bytes are kept in quarantine."""
+    kept = set(Refusal.objects.filter(orchestrator=owner).values_list("body_digest", flat=True))
+    for body in refused_bodies():
+        if digest_bytes(body) not in kept:
+            with contextlib.suppress(Refused):
+                submit(orchestrator=owner, body=body, limits=Limits(), actor=SENDER)
 
 
 def _post(owner: Orchestrator, wave: list[Incident], at: datetime) -> list[tuple[Incident, Handoff]]:

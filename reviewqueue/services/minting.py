@@ -31,7 +31,10 @@ class KeyFileSigner:
 
     @cached_property
     def _key(self) -> OKPKey:
-        mode = self.path.stat().st_mode & 0o777
+        try:
+            mode = self.path.stat().st_mode & 0o777
+        except FileNotFoundError:
+            raise signing.no_key() from None
         if mode & 0o077:
             raise PermissionError(
                 f"{self.path} has mode {mode:o}; only its owner may read a signing key (0600)"
@@ -62,9 +65,8 @@ def _public(key: OKPKey) -> JSONObject:
 
 
 def install_signer() -> None:
-    """Give this process the key file's signer, where there is a key file."""
-    path = settings.TICKET_KEY_FILE
-    signing.install(KeyFileSigner(path) if path.is_file() else None)
+    """Give this process the key file's signer. The key is read when it is first needed: it may come later."""
+    signing.install(KeyFileSigner(settings.TICKET_KEY_FILE))
 
 
 def mint(

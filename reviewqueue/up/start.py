@@ -135,6 +135,7 @@ class Start:
         if static is not None:
             self._finish(static, "collectstatic")
             STATIC_STAMP.write_text(static_fingerprint())
+        self._make_ticket_key()
         self._start_programs()
         self._load_demo_data()
         self._wait_until_ready()
@@ -236,6 +237,14 @@ class Start:
             self.state.write("demo.json", demo | {"base_url": self.options.address})
 
     # Programs
+
+    def _make_ticket_key(self) -> None:
+        """The web process reads the key when it starts, so it has to be there before."""
+        path = self.options.data_dir / "secrets" / "ticket-key.pem"
+        if not path.exists() and not os.environ.get("TICKET_KEY_FILE"):
+            from reviewqueue.services.keys import create_key  # cryptography takes a moment to load
+
+            create_key(path=path)
 
     def _start_programs(self) -> None:
         commands = programs.commands(

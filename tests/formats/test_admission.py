@@ -185,7 +185,7 @@ documents = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(form=st.sampled_from([None, *FORMATS]), members=st.dictionaries(names, documents, max_size=8))
 def test_a_document_with_a_good_name_is_admitted_whatever_else_it_holds(
     form: str | None, members: dict[str, Any]
@@ -200,7 +200,7 @@ def test_a_document_with_a_good_name_is_admitted_whatever_else_it_holds(
         assert reread(body) == found
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(document=documents)
 def test_any_json_value_is_admitted_or_refused(document: Any) -> None:
     body = json.dumps(document).encode()

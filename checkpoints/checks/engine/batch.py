@@ -10,10 +10,10 @@ from checkpoints.checks.engine_reading import (
     ToolResult,
     first_names,
     is_blank,
+    pending_requests,
     retained_requests,
     retained_response,
     tool_messages,
-    tool_requests,
     tool_results,
 )
 from checkpoints.checks.shape import shown
@@ -22,7 +22,7 @@ from checkpoints.types import CheckContext, Hit, Submission
 
 def pending_tools_have_their_invocation(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-34. An invocation that stays named when nothing is pending is the engine's habit, no fault."""
-    pending = tool_requests(submission.payload, "pendingToolRequests").items
+    pending = pending_requests(submission.payload).items
     if pending and is_blank(submission.payload.get("activeInvocationId")):
         yield Hit(
             "EC-34",
@@ -40,7 +40,7 @@ def pending_tools_were_asked_for(submission: Submission, context: CheckContext) 
     if retained_response(submission.payload) is None or not asked.whole:
         return
     known = {request.id for request in asked.items}
-    for request in tool_requests(submission.payload, "pendingToolRequests").items:
+    for request in pending_requests(submission.payload).items:
         if request.id not in known:
             yield Hit(
                 "EC-35",
@@ -55,7 +55,7 @@ def pending_tools_were_asked_for(submission: Submission, context: CheckContext) 
 def no_requested_tool_is_lost(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-36."""
     pending, completed = (
-        tool_requests(submission.payload, "pendingToolRequests"),
+        pending_requests(submission.payload),
         tool_results(submission.payload),
     )
     if not (pending.whole and completed.whole):
@@ -79,7 +79,7 @@ def the_order_is_the_models(submission: Submission, context: CheckContext) -> It
     order: dict[str, int] = {}
     for request in retained_requests(submission.payload).items:
         order.setdefault(request.id, len(order))
-    pending = tool_requests(submission.payload, "pendingToolRequests").items
+    pending = pending_requests(submission.payload).items
     completed = tool_results(submission.payload).items
     # An id in both lists is EC-14 and says nothing about the order.
     both = {item.id for item in pending} & {item.id for item in completed}
@@ -121,7 +121,7 @@ def _out_of_order(
 
 def pending_tools_have_their_response(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-40: the shape of older engines."""
-    pending = tool_requests(submission.payload, "pendingToolRequests").items
+    pending = pending_requests(submission.payload).items
     if pending and submission.payload.get("pendingModelResponse") is None:
         yield Hit(
             "EC-40",

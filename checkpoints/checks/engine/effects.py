@@ -10,8 +10,8 @@ from checkpoints.checks.engine_reading import (
     ToolResult,
     brief,
     is_blank,
+    pending_requests,
     retained_requests,
-    tool_requests,
     tool_results,
 )
 from checkpoints.checks.shape import shown
@@ -21,7 +21,7 @@ from checkpoints.types import CheckContext, Hit, Submission
 def no_request_is_pending_and_completed(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-14."""
     completed = {result.id: result.place for result in reversed(tool_results(submission.payload).items)}
-    for request in tool_requests(submission.payload, "pendingToolRequests").items:
+    for request in pending_requests(submission.payload).items:
         if request.id in completed:
             yield Hit(
                 "EC-14",
@@ -36,7 +36,7 @@ def no_request_is_pending_and_completed(submission: Submission, context: CheckCo
 def request_ids_are_unique(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-15, among the pending requests and among those of the retained response."""
     for requests in (
-        tool_requests(submission.payload, "pendingToolRequests").items,
+        pending_requests(submission.payload).items,
         retained_requests(submission.payload).items,
     ):
         first: dict[str, str] = {}
@@ -71,7 +71,7 @@ def each_request_has_one_result(submission: Submission, context: CheckContext) -
 def names_agree_with_the_request(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-38: one id, two tools."""
     asked = _asked(submission)
-    named: list[ToolRequest | ToolResult] = [*tool_requests(submission.payload, "pendingToolRequests").items]
+    named: list[ToolRequest | ToolResult] = [*pending_requests(submission.payload).items]
     named += tool_results(submission.payload).items
     for item in named:
         request = asked.get(item.id)
@@ -90,7 +90,7 @@ def names_agree_with_the_request(submission: Submission, context: CheckContext) 
 def pending_arguments_are_those_asked_for(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-39: what a person approves must be what the tool receives."""
     asked = _asked(submission)
-    for item in tool_requests(submission.payload, "pendingToolRequests").items:
+    for item in pending_requests(submission.payload).items:
         request = asked.get(item.id)
         if request is not None and not same_arguments(item.arguments, request.arguments):
             yield Hit(

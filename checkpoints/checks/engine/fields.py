@@ -17,14 +17,15 @@ class Field:
     words: tuple[str, ...] = ()  # of a choice: outside it is EC-05
     members: Mapping[str, Field] | None = None  # of an object, or of each element of a list
     kinds: Mapping[str, Mapping[str, Field]] | None = None  # further members, chosen by the member `kind`
+    settled_by: type | None = None  # where this type alone says that the value is right
 
     def must(self) -> Field:
         return replace(self, required=True)
 
 
-TEXT: Final = Field("text")
-FLAG: Final = Field("flag")
-OBJECT: Final = Field("object")
+TEXT: Final = Field("text", settled_by=str)
+FLAG: Final = Field("flag", settled_by=bool)
+OBJECT: Final = Field("object", settled_by=dict)
 INT32: Final = Field("int32")
 INT64: Final = Field("int64")
 COUNTER: Final = Field("int32", required=True, least=0)

@@ -11,9 +11,9 @@ from checkpoints.checks.engine_reading import (
     message_holders,
     message_list,
     objects,
+    pending_requests,
     retained_snapshot,
     tool_messages,
-    tool_requests,
 )
 from checkpoints.checks.shape import place as named
 from checkpoints.checks.shape import shown
@@ -65,10 +65,7 @@ def there_is_a_conversation(submission: Submission, context: CheckContext) -> It
 
 def shown_results_are_not_pending(submission: Submission, context: CheckContext) -> Iterable[Hit]:
     """EC-48: a tool message for a request that would run again."""
-    pending = {
-        request.id: request.place
-        for request in tool_requests(submission.payload, "pendingToolRequests").items
-    }
+    pending = {request.id: request.place for request in pending_requests(submission.payload).items}
     for message in tool_messages(submission.payload).items:
         place = pending.get(message.call_id)
         if place is not None:

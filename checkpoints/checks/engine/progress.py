@@ -12,9 +12,9 @@ from checkpoints.checks.engine_reading import (
     counter,
     enumerated,
     flag,
+    pending_requests,
     retained_requests,
     retained_response,
-    tool_requests,
     whole_number,
 )
 from checkpoints.types import CheckContext, Hit, JSONObject, Submission
@@ -25,7 +25,7 @@ def a_final_output_leaves_nothing_open(submission: Submission, context: CheckCon
     payload = submission.payload
     if flag(payload, "finalOutputReady") is not True:
         return
-    pending = tool_requests(payload, "pendingToolRequests").items
+    pending = pending_requests(payload).items
     if pending:
         yield Hit(
             "EC-29",
@@ -129,7 +129,7 @@ def _recorded_effects(payload: JSONObject) -> Iterator[str]:
         yield f"completedModelIterations is {completed} at iteration {iteration}"
     if retained_response(payload) is not None:
         yield "pendingModelResponse holds its response"
-    if tool_requests(payload, "pendingToolRequests").items:
+    if pending_requests(payload).items:
         yield "its tool requests are pending"
     if flag(payload, "finalOutputReady"):
         yield "the final output is ready"

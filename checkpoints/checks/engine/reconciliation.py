@@ -17,15 +17,14 @@ from checkpoints.checks.shape import shown
 from checkpoints.types import CheckContext, Hit, JSONObject, Submission
 
 
-def the_flag_fits_what_is_unknown(submission: Submission, context: CheckContext) -> Iterable[Hit]:
-    """EC-17, EC-18, EC-19, EC-20: flag, model call and tool results tell one story."""
+def the_flag_fits_the_tool_results(submission: Submission, context: CheckContext) -> Iterable[Hit]:
+    """EC-17, EC-18: blocked exactly where an outcome is unknown."""
     payload = submission.payload
     required = flag(payload, "reconciliationRequired")
     results = tool_results(payload)
     unknown = [result for result in results.items if result.outcome == "indeterminate"]
-    names = enumerated(result.id for result in unknown)
-    model = payload.get("modelReconciliation")
     if unknown and required is False:
+        names = enumerated(result.id for result in unknown)
         yield Hit(
             "EC-17",
             "/reconciliationRequired",
@@ -35,7 +34,7 @@ def the_flag_fits_what_is_unknown(submission: Submission, context: CheckContext)
             False,
         )
     all_known = results.whole and not unknown and all(result.outcome for result in results.items)
-    if required and model is None and all_known:
+    if required and payload.get("modelReconciliation") is None and all_known:
         yield Hit(
             "EC-18",
             "/reconciliationRequired",
@@ -44,7 +43,16 @@ def the_flag_fits_what_is_unknown(submission: Submission, context: CheckContext)
             False,
             True,
         )
-    if unknown and isinstance(model, dict):
+
+
+def one_outcome_is_unknown_at_a_time(submission: Submission, context: CheckContext) -> Iterable[Hit]:
+    """EC-19, EC-20: a model call that waits for an answer blocks the turn, and no tool waits beside it."""
+    payload = submission.payload
+    if not isinstance(payload.get("modelReconciliation"), dict):
+        return
+    unknown = [result.id for result in tool_results(payload).items if result.outcome == "indeterminate"]
+    if unknown:
+        names = enumerated(unknown)
         yield Hit(
             "EC-19",
             "/modelReconciliation",
@@ -53,7 +61,7 @@ def the_flag_fits_what_is_unknown(submission: Submission, context: CheckContext)
             "one of the two",
             names,
         )
-    if isinstance(model, dict) and required is False:
+    if flag(payload, "reconciliationRequired") is False:
         yield Hit(
             "EC-20",
             "/reconciliationRequired",
@@ -199,7 +207,8 @@ def an_unknown_call_is_not_counted(submission: Submission, context: CheckContext
 
 
 CHECKS = (
-    the_flag_fits_what_is_unknown,
+    the_flag_fits_the_tool_results,
+    one_outcome_is_unknown_at_a_time,
     the_model_call_is_the_active_one,
     the_snapshot_is_of_this_turn,
     context_decisions_are_clear,

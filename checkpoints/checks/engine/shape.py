@@ -113,6 +113,8 @@ def _list(holder: JSONObject, name: str) -> list[JSONValue]:
 def _judge_members(holder: JSONObject, fields: Mapping[str, Field], pointer: str, hits: list[Hit]) -> None:
     for name, field in fields.items():
         value = holder.get(name)
+        if type(value) is field.settled_by:
+            continue
         if value is not None:
             _judge(value, field, pointer, name, hits)
         elif field.required:

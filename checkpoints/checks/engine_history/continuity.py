@@ -13,7 +13,7 @@ from checkpoints.checks.engine_reading import (
     enumerated,
     message_list,
     objects,
-    tool_requests,
+    pending_requests,
     tool_results,
 )
 from checkpoints.checks.shape import shown
@@ -54,7 +54,7 @@ def committed_effects_stay_committed(submission: Submission, context: CheckConte
     if found is None:
         return
     earlier = {result.id: result for result in reversed(tool_results(found.before).items)}
-    listed, pending = tool_results(found.now), tool_requests(found.now, "pendingToolRequests")
+    listed, pending = tool_results(found.now), pending_requests(found.now)
     later = {result.id: result for result in reversed(listed.items)}
     again = {request.id: request.place for request in pending.items}
     for request_id, result in earlier.items():

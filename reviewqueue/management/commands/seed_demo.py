@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings
 
 from checkpoints.management.answering import Answer, AnsweringCommand, Failed
@@ -21,7 +20,6 @@ class Command(AnsweringCommand):
 
     def answer(self, options: dict[str, Any]) -> Answer:
         create_key(path=settings.TICKET_KEY_FILE)
-        apps.get_app_config("reviewqueue").ready()  # the signer reads the key that now exists
         published = staging.publish_policy()
         path = settings.DATA_DIR / "demo.json"
         try:

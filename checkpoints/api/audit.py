@@ -1,0 +1,106 @@
+"""The audit trail of one orchestrator's objects (contract §9)."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from checkpoints.api import keyset
+from checkpoints.api.endpoint import Endpoint, answer, plain
+from checkpoints.api.keyset import Order
+from checkpoints.api.parameters import Parameters, invalid
+from checkpoints.models import AuditEntry, AuditText, Handoff, Orchestrator, Scope
+from checkpoints.types import JSONObject, rfc3339
+
+NEWEST_FIRST = Order("at", descending=True)
+
+# What an orchestrator may see: entries about its handoffs, its refusals and itself.
+OWN: Final = """
+    CASE audit_entry.subject_kind
+        WHEN 'handoff' THEN EXISTS (
+            SELECT FROM handoff h WHERE h.id = audit_entry.subject_id::uuid AND h.orchestrator_id = %s)
+        WHEN 'refusal' THEN EXISTS (
+            SELECT FROM refusal r WHERE r.id = audit_entry.subject_id::uuid AND r.orchestrator_id = %s)
+        WHEN 'orchestrator' THEN audit_entry.subject_id = %s
+        ELSE false
+    END
+"""
+
+
+class AuditList(Endpoint):
+    scope = Scope.AUDIT_READ
+
+    def get(self, request: Request) -> HttpResponse:
+        """Audit entries about this orchestrator's objects, newest first."""
+        http = plain(request)
+        parameters = Parameters(http, single=("actor", "action", "subject", "from", "to", *keyset.PARAMETERS))
+        owner = self.orchestrator
+        rows = AuditEntry.objects.select_related("text").extra(  # noqa: S610 - CONFIG: fixed text
+            where=[OWN], params=[owner.pk, owner.pk, owner.name]
+        )
+        found = keyset.page(http, parameters, _filtered(rows, parameters, owner), NEWEST_FIRST)
+        return answer(keyset.listing([entry_json(row) for row in found.rows], found))
+
+
+def entry_json(entry: AuditEntry) -> JSONObject:
+    """One entry as contract §9 shows it. Erased text reads as null; the digest still verifies."""
+    text: AuditText | None = getattr(entry, "text", None)
+    return {
+        "id": str(entry.pk),
+        "at": rfc3339(entry.at),
+        "action": entry.action,
+        "actor": {"kind": entry.actor_kind, "id": entry.actor_id, "label": text.label if text else None},
+        "subject": {"kind": entry.subject_kind, "id": entry.subject_id},
+        "reason": text.reason if text else None,
+        "before": text.before if text else None,
+        "after": text.after if text else None,
+        "request_id": entry.request_id,
+        "trace_id": entry.trace_id,
+        "policy_version": entry.policy_version,
+        "digest": entry.digest,
+        "previous_digest": entry.previous_digest,
+        "text_commitment": entry.text_commitment,
+        "salt": bytes(text.salt).hex() if text else None,
+        "leaf_index": None,
+    }
+
+
+def _filtered(
+    rows: QuerySet[AuditEntry], parameters: Parameters, owner: Orchestrator
+) -> QuerySet[AuditEntry]:
+    if (actor := parameters.text("actor")) is not None:
+        rows = rows.filter(actor_id=actor)
+    if (action := parameters.text("action")) is not None:
+        rows = rows.filter(action=action)
+    if (subject := parameters.text("subject")) is not None:
+        rows = rows.filter(_subject(subject, owner))
+    if (start := parameters.instant("from")) is not None:
+        rows = rows.filter(at__gte=start)
+    if (end := parameters.instant("to")) is not None:
+        rows = rows.filter(at__lt=end)
+    return rows
+
+
+def _subject(given: str, owner: Orchestrator) -> Q:
+    """`kind:id`; a handoff may be named by its checkpoint_id, too."""
+    kind, colon, identifier = given.partition(":")
+    if not colon or not kind or not identifier:
+        raise invalid("subject", f"subject is {given[:64]!r}. Send kind:id, such as handoff:ckpt-7.")
+    if kind == "handoff" and not _is_uuid(identifier):
+        named = (
+            Handoff.objects.of(owner).filter(checkpoint_id=identifier).values_list("pk", flat=True).first()
+        )
+        identifier = str(named) if named else identifier
+    return Q(subject_kind=kind, subject_id=identifier)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

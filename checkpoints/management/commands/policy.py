@@ -1,0 +1,119 @@
+"""Show, check and publish the policy from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from checkpoints.canonical import parse
+from checkpoints.errors import Refused
+from checkpoints.management.answering import Answer, AnsweringCommand, Failed
+from checkpoints.models import PolicyVersion
+from checkpoints.policies import validate, with_defaults
+from checkpoints.services import policy
+from checkpoints.types import COMMAND_LINE, JSONObject, JSONValue, Limits, rfc3339
+
+MISTAKES = 2
+
+
+class Command(AnsweringCommand):
+    help = (
+        "show [VERSION]: the policy document. validate FILE: look for mistakes. apply FILE: publish it, effective "
+        "for the next check and audited as system:cli. history: all versions. FILE may be - for standard input. "
+        "Exit codes: 0 done, 2 the document has mistakes (each is named with its pointer), 1 not done."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=["show", "apply", "validate", "history"])
+        parser.add_argument(
+            "file", nargs="?", metavar="FILE|VERSION", help="the document; for show, the number of a version"
+        )
+        parser.add_argument("--note", default="", help="of apply: why; it stands in the history")
+
+    def answer(self, options: dict[str, Any]) -> Answer:
+        verb, file = options["verb"], options["file"]
+        if verb == "show":
+            return _show(file)
+        if verb == "history":
+            return _history()
+        if not file:
+            raise Failed(f"Name the file: manage.py policy {verb} FILE.")
+        document = _read(file)
+        return _apply(document, options["note"]) if verb == "apply" else _validated(document)
+
+
+def _show(version: str | None) -> Answer:
+    if version is not None and not version.isdecimal():
+        raise Failed(f"{version} is no version number. See `manage.py policy history`.")
+    try:
+        found = policy.of_version(version=int(version)) if version else policy.active(fresh=True)
+    except PolicyVersion.DoesNotExist:
+        raise Failed(f"There is no policy version {version}. See `manage.py policy history`.") from None
+    published = rfc3339(found.published_at) if found.published_at else None
+    data: JSONObject = {"version": found.version, "published_at": published, "document": found.document}
+    data["effective"] = with_defaults(found.document)
+    return Answer(json.dumps(found.document, indent=2, ensure_ascii=False), data)
+
+
+def _history() -> Answer:
+    rows = PolicyVersion.objects.order_by("-version")
+    versions: list[JSONValue] = [
+        {
+            "version": row.version,
+            "published_at": rfc3339(row.published_at),
+            "published_by": row.published_by,
+            "authored_by": row.authored_by,
+            "note": row.note,
+        }
+        for row in rows
+    ]
+    lines = [
+        f"{row.version:>5}  {rfc3339(row.published_at)}  {row.published_by}  {row.note}".rstrip()
+        for row in rows
+    ]
+    return Answer(
+        "\n".join(lines) or "No policy was published: the defaults are in force.", {"versions": versions}
+    )
+
+
+def _validated(document: JSONObject) -> Answer:
+    _refuse_mistakes(document)
+    return Answer("The policy is valid.", {"valid": True})
+
+
+def _apply(document: JSONObject, note: str) -> Answer:
+    _refuse_mistakes(document)
+    row = policy.publish(document=document, actor=COMMAND_LINE, note=note)
+    return Answer(
+        f"Version {row.version} is in force from the next check on.",
+        {"version": row.version, "published_at": rfc3339(row.published_at)},
+    )
+
+
+def _refuse_mistakes(document: JSONObject) -> None:
+    mistakes = validate(document)
+    if mistakes:
+        lines = [f"The policy has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}:"]
+        lines += [f"  {item.pointer or '/'}: {item.detail}" for item in mistakes]
+        errors: list[JSONValue] = [
+            {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in mistakes
+        ]
+        raise Failed("\n".join(lines), code=MISTAKES, data={"valid": False, "errors": errors})
+
+
+def _read(file: str) -> JSONObject:
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise Failed(f"{file} cannot be read: {error.strerror}.") from error
+    try:
+        return parse(content, Limits())
+    except Refused as refused:
+        raise Failed(
+            f"{file}: {refused.detail}", code=MISTAKES, data={"valid": False, "code": refused.slug}
+        ) from refused
