@@ -32,7 +32,12 @@ class Api:
         data = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
         # `generic` sends bytes as they are; the header is given even where the body is empty.
         return self.client.generic(
-            "POST", path, data, content_type=content_type, headers=_headers(headers), CONTENT_TYPE=content_type
+            "POST",
+            path,
+            data,
+            content_type=content_type,
+            headers=_headers(headers),
+            CONTENT_TYPE=content_type,
         )
 
     def submit(self, body: Any, **headers: str) -> Any:

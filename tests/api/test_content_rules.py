@@ -42,7 +42,9 @@ def test_only_utf8_is_taken(api: Api, charset: str) -> None:
     assert kept_nothing(api)
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", 'Application/JSON;charset="UTF8"'])
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", 'Application/JSON;charset="UTF8"']
+)
 def test_utf8_may_be_named(api: Api, content_type: str) -> None:
     response = api.post("/api/v1/checkpoints", characters.document(), content_type=content_type)
     assert response.status_code == 201
@@ -63,7 +65,9 @@ def test_a_body_of_the_limit_is_read_and_one_byte_more_is_not(api: Api) -> None:
     assert not Refusal.objects.filter(orchestrator=api.owner).exists()
 
 
-@pytest.mark.parametrize("accept", ["text/evil", "text/html", "application/xml;q=1, text/*", "application/json;q=0"])
+@pytest.mark.parametrize(
+    "accept", ["text/evil", "text/html", "application/xml;q=1, text/*", "application/json;q=0"]
+)
 def test_nothing_but_json_is_produced(api: Api, accept: str) -> None:
     problem(api.submit(characters.document(), Accept=accept), 406, "not-acceptable")
     assert kept_nothing(api)
@@ -82,14 +86,16 @@ def test_other_methods_name_the_one_that_works(api: Api, method: str) -> None:
 
 
 def test_a_wrong_method_is_told_before_a_missing_token(api: Api) -> None:
-    problem(api.client.generic("PUT", "/api/v1/handoffs", headers={"Authorization": ""}), 405, "method-not-allowed")
+    problem(
+        api.client.generic("PUT", "/api/v1/handoffs", headers={"Authorization": ""}),
+        405,
+        "method-not-allowed",
+    )
 
 
 @pytest.mark.parametrize("query", ["?format=xml", "?format=api&_method=DELETE"])
 def test_overrides_of_format_and_method_have_no_effect(api: Api, query: str) -> None:
-    response = api.post(
-        f"/api/v1/checkpoints{query}", characters.document(), X_HTTP_Method_Override="DELETE"
-    )
+    response = api.post(f"/api/v1/checkpoints{query}", characters.document(), X_HTTP_Method_Override="DELETE")
     assert (response.status_code, response.headers["Content-Type"]) == (201, "application/json")
 
 
@@ -155,7 +161,14 @@ def test_every_answer_carries_the_security_headers(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("given", "echoed"),
-    [("job-7.a:b", True), ("", False), ("a" * 65, False), ("a b", False), ("x\x07", False), ("<script>", False)],
+    [
+        ("job-7.a:b", True),
+        ("", False),
+        ("a" * 65, False),
+        ("a b", False),
+        ("x\x07", False),
+        ("<script>", False),
+    ],
 )
 def test_a_usable_request_id_is_echoed_and_any_other_replaced(api: Api, given: str, echoed: bool) -> None:
     response = api.get("/api/v1/checks", X_Request_ID=given)

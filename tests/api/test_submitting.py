@@ -120,9 +120,10 @@ def test_a_rejected_one_burns_its_id_and_sequence(api: Api) -> None:
 def test_two_orchestrators_may_use_the_same_names(api: Api) -> None:
     document, other = characters.document(), Api()
     assert api.submit(document).status_code == other.submit(document).status_code == 201
-    assert api.handoff(document["checkpoint_id"])["links"]["review"] != other.handoff(
-        document["checkpoint_id"]
-    )["links"]["review"]
+    assert (
+        api.handoff(document["checkpoint_id"])["links"]["review"]
+        != other.handoff(document["checkpoint_id"])["links"]["review"]
+    )
 
 
 def test_many_posts_of_the_same_bytes_at_once_store_one_handoff(api: Api) -> None:
