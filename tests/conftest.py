@@ -95,6 +95,22 @@ def db(_django_db_helper: None) -> None:
     """The database of this worker. What a test writes stays: use fresh orchestrators, sessions and people."""
 
 
+@pytest.fixture(scope="module")
+def own_database(
+    request: pytest.FixtureRequest,
+    django_db_setup: None,
+    django_db_blocker: pytest.FixtureRequest,
+    servers: Servers,
+    worker_number: int,
+) -> Iterator[str]:
+    """A database of this module's own, for tests that publish policies or look at everything. Gives its name."""
+    from tests.own_database import use_own_database
+
+    name = f"{request.module.__name__.rpartition('.')[2]}_gw{worker_number}"
+    with django_db_blocker.unblock(), use_own_database(servers, name):  # type: ignore[attr-defined]
+        yield name
+
+
 @pytest.fixture
 def transactional_db(db: None) -> None:
     """The same as `db`: every test here commits."""
