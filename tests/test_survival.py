@@ -76,6 +76,12 @@ def test_a_checkpoint_posted_to_the_running_product_gets_its_verdict(whole: Stac
     assert time.monotonic() - began < 5
 
 
+def test_the_doorbell_alone_brings_a_verdict(whole: Stack) -> None:
+    whole.kill("beat")
+    answer = whole.post(characters.document(), Prefer="wait=30")
+    assert (answer.status, answer.json["state"]) == (201, "cleared")
+
+
 def test_a_web_process_killed_between_commit_and_answer_loses_nothing(web: Stack) -> None:
     document = characters.document()
     del document["checkpoint_id"]

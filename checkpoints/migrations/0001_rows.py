@@ -707,7 +707,7 @@ class Migration(migrations.Migration):
             model_name="handoff",
             index=models.Index(
                 condition=models.Q(("run_id__isnull", False)),
-                fields=["orchestrator", "run_id"],
+                fields=["orchestrator", "run_id", "session", "-received_at"],
                 name="handoff_by_run",
             ),
         ),

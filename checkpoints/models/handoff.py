@@ -213,7 +213,9 @@ class Handoff(models.Model):
             ),
             models.Index(fields=["orchestrator", "idempotency_key"], name="handoff_by_key"),
             models.Index(
-                fields=["orchestrator", "run_id"], condition=Q(run_id__isnull=False), name="handoff_by_run"
+                fields=["orchestrator", "run_id", "session", "-received_at"],
+                condition=Q(run_id__isnull=False),
+                name="handoff_by_run",
             ),
             GinIndex(fields=["finding_codes"], name="handoff_by_finding"),
         ]

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from django.db import connection
 
+from checkpoints.canonical import digest
+from checkpoints.checks.engine_reading import own_members
 from checkpoints.formats import reread
 from checkpoints.models import Handoff
 from checkpoints.types import Answer, CheckContext, CheckPolicy, KnownRun, Submission
@@ -22,7 +24,7 @@ LISTED_GAPS = 100
 # Order within the session, the predecessor whose content is compared, and the registries, one row per handoff.
 NEIGHBOURS = """
     SELECT h.id, judged.sequence, below.sequence, previous.sequence, previous.content,
-        ticket.known, used.checkpoint_id, twin.content_digest
+        ticket.known, used.checkpoint_id, twin.content
     FROM handoff h
     LEFT JOIN LATERAL (
         SELECT handoff_sequence AS sequence FROM handoff o
@@ -58,11 +60,13 @@ NEIGHBOURS = """
         ORDER BY o.received_at DESC LIMIT 1
     ) used ON true
     LEFT JOIN LATERAL (
-        SELECT o.content_digest FROM handoff o
+        SELECT b.content FROM handoff o
+        JOIN checkpoint c ON c.handoff_id = o.id AND c.revision = o.revision
+        JOIN checkpoint_body b ON b.checkpoint_id = c.id
         WHERE o.session_id = h.session_id AND o.run_id = h.run_id AND o.turn_id = h.turn_id
             AND o.source_id = h.source_id AND o.id <> h.id AND o.handoff_sequence < h.handoff_sequence
         ORDER BY o.handoff_sequence DESC LIMIT 1
-    ) twin ON h.source_id IS NOT NULL
+    ) twin ON h.format = 'prompty.engine/1' AND h.source_id IS NOT NULL
     WHERE h.id = ANY(%s)
 """
 ANSWERS = """
@@ -74,12 +78,25 @@ ANSWERS = """
 RUNS = """
     SELECT h.id, r.run_id, r.session_id, r.turn_id, r.parent_run_id, r.delegation_depth FROM handoff h
     CROSS JOIN LATERAL (
-        SELECT DISTINCT ON (o.run_id, s.session_id, o.turn_id, o.parent_run_id)
-            o.run_id, s.session_id, o.turn_id, o.parent_run_id, o.delegation_depth
-        FROM handoff o JOIN session s ON s.id = o.session_id
-        WHERE o.orchestrator_id = h.orchestrator_id AND o.run_id IN (h.run_id, h.parent_run_id)
-            AND o.id <> h.id AND (o.received_at, o.id) < (h.received_at, h.id)
-        LIMIT 20
+        SELECT o.run_id, s.session_id, o.turn_id, o.parent_run_id, o.delegation_depth
+        FROM unnest(ARRAY[h.run_id, h.parent_run_id]) AS wanted (run_id)
+        CROSS JOIN LATERAL (
+            (
+                SELECT p.*, 0 AS preference FROM handoff p
+                WHERE p.orchestrator_id = h.orchestrator_id AND p.run_id = wanted.run_id
+                    AND p.session_id = h.session_id AND p.handoff_sequence < h.handoff_sequence
+                ORDER BY p.received_at DESC LIMIT 1
+            )
+            UNION ALL
+            (
+                SELECT p.*, 1 AS preference FROM handoff p
+                WHERE p.orchestrator_id = h.orchestrator_id AND p.run_id = wanted.run_id
+                    AND p.session_id <> h.session_id AND p.received_at < h.received_at
+                LIMIT 1
+            )
+            ORDER BY preference LIMIT 1
+        ) o
+        JOIN session s ON s.id = o.session_id
     ) r
     WHERE h.id = ANY(%s) AND h.run_id IS NOT NULL
 """
@@ -160,7 +177,7 @@ def _context(
         if likeness
         else 0,
         role_alternations=_alternations(handoff.agent_role, [role for role, _ in found.pair]),
-        same_source_id_digest=twin,
+        same_source_id_digest=digest(own_members(reread(bytes(twin)).payload)) if twin is not None else None,
         known_runs=found.runs,
         count_tokens=count_tokens,
     )

@@ -68,7 +68,7 @@ def revise(
     previous: JSONObject = {"revision": handoff.revision, "content_digest": handoff.content_digest}
     handoff.revision += 1
     handoff.content_digest = submission.content_digest
-    _copy_facts(handoff, submission)
+    _copy_facts(handoff, submission, policy_version)
     stored = Checkpoint.objects.create(
         handoff=handoff,
         revision=handoff.revision,
@@ -116,13 +116,15 @@ def _refuse_rejected(judgement: Judgement) -> None:
         )
 
 
-def _copy_facts(handoff: Handoff, submission: Submission) -> None:
+def _copy_facts(handoff: Handoff, submission: Submission, policy_version: int) -> None:
     facts = with_short_names(submission.facts)
     for column in ("agent_id", "agent_role", "target_role", "task_id", "run_id", "turn_id", "parent_run_id",
                    "delegation_depth", "human_approval_required", "sender_ticket_reference"):  # fmt: skip
         setattr(handoff, column, getattr(facts, column))
     handoff.sender_risk = facts.risk_level.value if facts.risk_level else None
     handoff.title = submission.title
+    limit = of_version(version=policy_version).compiled.max_retries
+    handoff.max_retries = limit if facts.max_retries is None else min(facts.max_retries, limit)
     handoff.idempotency_key = facts.idempotency_key or derived_idempotency_key(
         submission.session_id, handoff.handoff_sequence, facts.task_id
     )

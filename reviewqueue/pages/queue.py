@@ -156,11 +156,12 @@ def live_claim(handoff: Handoff, at: datetime) -> Claim | None:
 
 
 def why(handoff: Handoff) -> str:
-    """The first finding in plain words, else the reason that stopped it."""
-    if handoff.first_finding:
+    """What stopped it in plain words: the first finding where findings did, else the first reason."""
+    reasons = [Reason(reason) for reason in handoff.reasons]
+    if handoff.first_finding and (not reasons or reasons[0] in (Reason.FINDINGS, Reason.REPORTED)):
         return handoff.first_finding
-    for reason in handoff.reasons:
-        return words.REASONS[Reason(reason)]
+    for reason in reasons:
+        return words.REASONS[reason]
     return "Nothing was found"
 
 
