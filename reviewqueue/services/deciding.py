@@ -274,8 +274,7 @@ def _repeated(handoff: Handoff, reviewer: User, action: str, content_digest: str
     last = handoff.decisions.filter(actor_id=reviewer.public_id).order_by("-at").first()
     if not last or (last.action, last.content_digest) != (action, content_digest):
         return None
-    withdrawn = last.round != handoff.round and handoff.state in (State.FLAGGED.value, State.ESCALATED.value)
-    return None if withdrawn else last
+    return last if last.round == handoff.round else None  # a later round asks anew
 
 
 def _refuse_unfit_approver(
