@@ -113,13 +113,8 @@ def test_the_addresses_that_the_api_document_abbreviates_are_answered() -> None:
 def test_the_exit_codes_of_make_run_are_those_of_the_supervisor() -> None:
     from reviewqueue import up
 
-    documented = {int(cells[0]): cells[1] for cells in rows(read("docs/running.md")) if cells[0].isdecimal()}
-    stated = {
-        int(number): text for number, text in re.findall(r"^    (\d)  (.+)$", up.__doc__ or "", re.MULTILINE)
-    }
-    assert set(documented) == set(stated)
-    for number, text in stated.items():
-        assert documented[number].split()[:3] == text.replace(":", ";").split()[:3], number
+    documented = {cells[0] for cells in rows(read("docs/running.md")) if cells[0].isdecimal()}
+    assert documented == set(re.findall(r"^    (\d)  .+$", up.__doc__ or "", re.MULTILINE))
 
 
 def test_every_command_of_ours_stands_in_the_running_document() -> None:
