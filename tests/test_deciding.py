@@ -263,6 +263,11 @@ def test_twenty_approvals_a_minute_are_enough(owner: Orchestrator, settings: Any
     assert django_settings.APPROVALS_PER_MINUTE == 2
 
 
+def test_zero_switches_the_rate_of_approvals_off(owner: Orchestrator, settings: Any) -> None:
+    settings.APPROVALS_PER_MINUTE = 0
+    assert decided(characters.flagged(owner), characters.person()).state == "approved"
+
+
 def test_without_a_signing_key_nothing_is_approved_and_nothing_is_lost(owner: Orchestrator) -> None:
     handoff = characters.flagged(owner)
     signer = signing.current()

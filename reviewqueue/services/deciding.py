@@ -312,7 +312,7 @@ def _refuse_velocity(reviewer: User, at: datetime) -> None:
     recent = Decision.objects.filter(
         actor_id=reviewer.public_id, action=Action.APPROVE, at__gt=at - timedelta(minutes=1)
     ).count()
-    if recent >= settings.APPROVALS_PER_MINUTE:
+    if settings.APPROVALS_PER_MINUTE and recent >= settings.APPROVALS_PER_MINUTE:
         raise TooFast(
             f"You approved {recent} handoffs within a minute. Take a moment; the form keeps what you typed.",
             retry_after=60,
