@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging.config
 import os
 from typing import Any
 
 from celery import Celery
 from celery.signals import setup_logging, worker_process_init
+from django.conf import settings
 
 from reviewqueue.processes import die_with_parent
 
@@ -17,16 +19,11 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 app = Celery("reviewqueue")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.set_default()  # threads of the web server ring with this app, not with a default one
 
 
 @setup_logging.connect
 def keep_our_logging(**_: Any) -> None:
     """Celery replaces the logging configuration unless somebody answers this signal."""
-    import logging.config
-
-    from django.conf import settings
-
     logging.config.dictConfig(settings.LOGGING)
 
 

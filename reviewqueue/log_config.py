@@ -49,6 +49,10 @@ def logging_config(*, level: str, log_format: str) -> dict[str, Any]:
             "django": {"level": level, "handlers": [], "propagate": True},
             # One line per refused request is noise: every API refusal has its own event.
             "django.request": {"level": "ERROR"},
+            # A line a second each, for the schedule and for every run of it.
+            "celery.beat": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},
+            "celery.app.trace": {"level": "WARNING"},
             "django.server": {"level": "WARNING", "handlers": [], "propagate": True},
         },
     }

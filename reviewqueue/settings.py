@@ -188,6 +188,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
 ]
 MIDDLEWARE = [
     "checkpoints.api.middleware.MachineSurface",  # first: the API knows nothing of what follows
@@ -255,6 +256,8 @@ ACCOUNT_SIGNUP_ENABLED = False  # an admin makes accounts
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_RATE_LIMITS = {"login": f"{SIGN_INS_PER_MINUTE}/m/ip"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Review Queue"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.browsing import browser, mark_browser_tests, page, site
 from tests.servers import Run, Servers, servers_of
+
+__all__ = ["browser", "page", "site"]  # fixtures
+pytest_plugins = ["pytester"]
 
 FOLDER = "REVIEWQUEUE_TEST_RUN"
 
@@ -23,6 +27,10 @@ def pytest_configure(config: pytest.Config) -> None:
         run = Run()
         os.environ[FOLDER] = str(run.folder)  # the workers of xdist inherit it
         config.add_cleanup(run.end)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_browser_tests(items)
 
 
 @pytest.fixture(scope="session")
@@ -85,6 +93,22 @@ def _django_db_helper(django_db_setup: None, django_db_blocker: pytest.FixtureRe
 @pytest.fixture
 def db(_django_db_helper: None) -> None:
     """The database of this worker. What a test writes stays: use fresh orchestrators, sessions and people."""
+
+
+@pytest.fixture(scope="module")
+def own_database(
+    request: pytest.FixtureRequest,
+    django_db_setup: None,
+    django_db_blocker: pytest.FixtureRequest,
+    servers: Servers,
+    worker_number: int,
+) -> Iterator[str]:
+    """A database of this module's own, for tests that publish policies or look at everything. Gives its name."""
+    from tests.own_database import use_own_database
+
+    name = f"{request.module.__name__.rpartition('.')[2]}_gw{worker_number}"
+    with django_db_blocker.unblock(), use_own_database(servers, name):  # type: ignore[attr-defined]
+        yield name
 
 
 @pytest.fixture

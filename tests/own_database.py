@@ -9,7 +9,7 @@ from tests.servers import Servers
 
 
 @contextmanager
-def own_database(servers: Servers, name: str) -> Iterator[None]:
+def use_own_database(servers: Servers, name: str) -> Iterator[None]:
     """Point this process at a fresh copy of the template called `name`; put everything back afterwards."""
     from django.db import connection, connections
 

@@ -13,8 +13,6 @@ import pytest
 from django.core.management import call_command
 
 from reviewqueue.demo.incidents import Incident, demo_policy, incidents
-from tests.own_database import own_database
-from tests.servers import Servers
 
 INCIDENTS = incidents()
 
@@ -44,20 +42,10 @@ def seed() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def demo(
-    django_db_setup: None,
-    django_db_blocker: Any,
-    servers: Servers,
-    worker_number: int,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Demo]:
+def demo(own_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     from django.conf import settings
 
-    with (
-        django_db_blocker.unblock(),
-        own_database(servers, f"demo_gw{worker_number}"),
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "DATA_DIR", tmp_path_factory.mktemp("data"))
         yield Demo(seed(), settings.DATA_DIR)
 

@@ -201,7 +201,9 @@ def test_an_engine_checkpoint_is_read_by_meaning(db):
         "policyAppliedForIteration": False, "activeInvocationId": "i-1",
         "contextState": {"portability": "portable", "delegatedState": []},
         "messages": [{"role": "user", "parts": [{"kind": "text", "value": "Pay the rent"}], "metadata": {}}],
-        "completedToolResults": [{"requestId": "call-9", "name": "send_money", "outcome": "indeterminate", "errorKind": "timeout"}],  # noqa: E501
+        "completedToolResults": [
+            {"requestId": "call-9", "name": "send_money", "outcome": "indeterminate", "errorKind": "timeout"}
+        ],
     }  # fmt: skip
     handoff = judged(orchestrator(), json.dumps(value).encode())
     assert handoff.state == "flagged"

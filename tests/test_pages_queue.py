@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_an_expired_claim_is_nobodys(alice):
     session = fresh("session")
     handoff = flagged(orchestrator(), session_id=session)
     claim = claiming.claim(handoff_id=handoff.pk, reviewer=alice)
-    claim.expires_at = timezone.now() - timezone.timedelta(seconds=1)
+    claim.expires_at = timezone.now() - timedelta(seconds=1)
     claim.save()
     client = signed_in(alice)
     assert row_ids(client.get("/queue/", {"session": session, "view": "mine"})) == []

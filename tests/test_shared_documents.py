@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.own_database import own_database
-from tests.servers import ROOT, Servers
+from tests.servers import ROOT
 
 SHARED = Path(os.environ.get("SHARED_DATA") or ROOT.parent / "shared" / "data")
 ENGINE = [*(f"engine_{number}.json" for number in range(1, 13)), "engine_py_1.json"]
@@ -22,9 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def judged(
-    django_db_setup: None, django_db_blocker: Any, servers: Servers, worker_number: int
-) -> Iterator[dict[str, Any]]:
+def judged(own_database: str) -> dict[str, Any]:
     """The newest check run of each file, all posted in file order by one orchestrator under the demo policy."""
     from checkpoints.models import CheckRun
     from reviewqueue.demo.staging import publish_policy
@@ -32,13 +28,12 @@ def judged(
 
     files = [SHARED / "handoff" / "valid_previous.json", SHARED / "handoff" / "valid.json"]
     files += [SHARED / "engine" / name for name in ENGINE]
-    with django_db_blocker.unblock(), own_database(servers, f"shared_gw{worker_number}"):
-        publish_policy()
-        owner, runs = characters.orchestrator(), {}
-        for file in files:
-            handoff = characters.judged(owner, file.read_bytes())
-            runs[file.name] = CheckRun.objects.get(handoff=handoff)
-        yield runs
+    publish_policy()
+    owner, runs = characters.orchestrator(), {}
+    for file in files:
+        handoff = characters.judged(owner, file.read_bytes())
+        runs[file.name] = CheckRun.objects.get(handoff=handoff)
+    return runs
 
 
 @pytest.mark.parametrize("name", ["valid_previous.json", "valid.json"])

@@ -11,3 +11,5 @@ compile requirements/uv.in -o requirements/uv.txt "$@"
 # Development first: it has the tighter bounds, and running must mean the versions that were tested.
 compile pyproject.toml --extra server --group dev -o requirements/dev.txt "$@"
 compile pyproject.toml --extra server --group embedded -c requirements/dev.txt -o requirements/run.txt "$@"
+# Production brings its own servers: the same without their wheels.
+compile pyproject.toml --extra server -c requirements/dev.txt -o requirements/server.txt "$@"

@@ -25,8 +25,7 @@ def approval_flag(submission: Submission, context: CheckContext) -> Iterator[Hit
             "HC-25",
             pointer,
             f"risk_level is {shown(risk.value, 40)}, but human_approval_required is absent. Say whether a "
-            "person must "
-            "approve.",
+            "person must approve.",
             True,
             None,
         )
@@ -34,7 +33,7 @@ def approval_flag(submission: Submission, context: CheckContext) -> Iterator[Hit
     if ticket is not None and not wants_person and (flag is None or isinstance(flag.value, bool)):
         yield Hit(
             "HC-28",
-            document.pointer("approval_ticket_reference", "/approval_ticket_reference"),
+            pointer,
             f"approval_ticket_reference is {shown(ticket, 80)}, but human_approval_required is "
             f"{'absent' if flag is None else 'false'}: the flag was dropped, or the ticket is not this "
             "handoff's.",
@@ -48,8 +47,7 @@ def approval_flag(submission: Submission, context: CheckContext) -> Iterator[Hit
             "HC-27",
             pointer,
             "human_approval_required is true and there is no ticket yet, while the task is "
-            f"{shown(document.status, 40)}. "
-            "A person decides here first.",
+            f"{shown(document.status, 40)}. A person decides here first.",
             "awaiting_approval",
             shown(document.status),
         )
@@ -65,8 +63,7 @@ def unknown_ticket(submission: Submission, context: CheckContext) -> Iterator[Hi
         "HC-77",
         document.pointer("approval_ticket_reference", "/approval_ticket_reference"),
         f"approval_ticket_reference {shown(ticket, 80)} looks like one of our tickets, but no such ticket "
-        "was issued to "
-        "this orchestrator. It authorises nothing.",
+        "was issued to this orchestrator. It authorises nothing.",
         None,
         shown(ticket),
     )

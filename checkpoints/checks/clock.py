@@ -23,8 +23,7 @@ def timestamp_against_receipt(submission: Submission, context: CheckContext) -> 
             "HC-42",
             found.pointer,
             f"{found.name} {found.value} is {_span(ahead)} ahead of our clock; {skew} s are allowed. Check "
-            "the sender's "
-            "clock.",
+            "the sender's clock.",
             f"at most {(context.received_at + timedelta(seconds=skew)).isoformat()}",
             found.value,
         )
@@ -33,8 +32,7 @@ def timestamp_against_receipt(submission: Submission, context: CheckContext) -> 
             "HC-43",
             found.pointer,
             f"{found.name} {found.value} was {_span(-ahead)} old on receipt, over the handoff timeout of "
-            f"{timeout} s. The "
-            "handoff may have been tried again since.",
+            f"{timeout} s. The handoff may have been tried again since.",
             f"at most {timeout} s old",
             found.value,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from checkpoints.checks.shape import ENGINE, HANDOFF, filled, place, same_word, shown, view
 from checkpoints.types import CheckContext, Hit, JSONValue, Submission
@@ -10,47 +10,49 @@ from checkpoints.types import CheckContext, Hit, JSONValue, Submission
 FORMATS = ("*",)
 
 
-def roles_in_registry(submission: Submission, context: CheckContext) -> Iterator[Hit]:
-    """HC-61 and HC-62, HC-62 also for a target that the sending role may not hand off to."""
-    roles = context.policy.roles
-    if not roles:
-        return
-    facts, document = submission.facts, view(submission)
-    known = ", ".join(sorted(roles))
-    if filled(facts.agent_role) and facts.agent_role not in roles:
+def agent_role_in_registry(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-61."""
+    roles, role = context.policy.roles, submission.facts.agent_role
+    if roles and filled(role) and role not in roles:
         yield Hit(
             "HC-61",
-            document.pointer("agent_role", "/agent_role"),
-            f"agent_role {shown(facts.agent_role, 80)} is no role of the policy. Known roles: "
-            f"{shown(known, 300)}.",
+            view(submission).pointer("agent_role", "/agent_role"),
+            f"agent_role {shown(role, 80)} is no role of the policy. Known roles: {_names(roles)}.",
             [*sorted(roles)],
-            facts.agent_role,
+            role,
         )
-    if not filled(facts.target_role):
+
+
+def target_role_in_registry(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-62, also for a target that the sending role may not hand off to."""
+    roles, source, target = context.policy.roles, submission.facts.agent_role, submission.facts.target_role
+    if not roles or target is None or filled(target) is None:
         return
-    pointer = document.pointer("target_role", "/target_role")
-    if facts.target_role not in roles:
+    pointer = view(submission).pointer("target_role", "/target_role")
+    if target not in roles:
         yield Hit(
             "HC-62",
             pointer,
-            f"target_role {shown(facts.target_role, 80)} is no role of the policy: the handoff would reach "
-            "nobody. Known "
-            f"roles: {shown(known, 300)}.",
+            f"target_role {shown(target, 80)} is no role of the policy: the handoff would reach nobody. Known "
+            f"roles: {_names(roles)}.",
             [*sorted(roles)],
-            facts.target_role,
+            target,
         )
         return
-    rule = roles.get(facts.agent_role or "")
+    rule = roles.get(source or "")
     allowed = rule.may_hand_off_to if rule else None
-    if allowed is not None and facts.target_role not in allowed and facts.target_role != facts.agent_role:
+    if allowed is not None and target not in allowed and target != source:
         yield Hit(
             "HC-62",
             pointer,
-            f"{facts.agent_role} may not hand off to {facts.target_role}. The policy lets it hand off to "
-            f"{shown(', '.join(allowed) or 'nobody', 300)}.",
-            list(allowed),
-            facts.target_role,
+            f"{source} may not hand off to {target}. The policy lets it hand off to {_names(allowed)}.",
+            [*allowed],
+            target,
         )
+
+
+def _names(roles: Iterable[str]) -> str:
+    return shown(", ".join(sorted(roles)) or "nobody", 300)
 
 
 def hands_off_to_itself(submission: Submission, context: CheckContext) -> Iterator[Hit]:
@@ -101,8 +103,8 @@ def required_constraints(submission: Submission, context: CheckContext) -> Itera
         yield Hit(
             "HC-54",
             "/active_constraints",
-            f"The policy demands the constraint {constraint} of every handoff {whom}; active_constraints is "
-            f"{written or 'empty'}.",
+            f"The policy demands the constraint {constraint} of every handoff {whom}; active_constraints "
+            f"is {written or 'empty'}.",
             constraint,
             written,
         )
@@ -196,7 +198,8 @@ def _wanted(submission: Submission) -> list[tuple[str, str]]:
 
 
 CHECKS = (
-    roles_in_registry,
+    agent_role_in_registry,
+    target_role_in_registry,
     hands_off_to_itself,
     reason_is_empty,
     required_constraints,

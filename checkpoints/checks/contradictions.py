@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from checkpoints.canonical import normalize_claimed
 from checkpoints.checks.shape import (
     CurrentStep,
     Step,
@@ -13,13 +12,10 @@ from checkpoints.checks.shape import (
     is_blank,
     open_blocking,
     place,
-    same_word,
     shown,
     view,
 )
-from checkpoints.formats import Received
-from checkpoints.formats.reading import folded_risk, instant
-from checkpoints.types import CheckContext, Hit, JSONValue, Submission
+from checkpoints.types import CheckContext, Hit, Submission
 
 FORMATS = ("handoff/1",)
 
@@ -56,8 +52,8 @@ def step_done_and_in_progress(submission: Submission, context: CheckContext) -> 
             yield Hit(
                 "HC-32",
                 f"{current.pointer}/step_id",
-                f"Step {current.step_id} stands in {place(step.pointer)} and in {current.name}. "
-                "It is either done or under way.",
+                f"Step {current.step_id} stands in {place(step.pointer)} and in {current.name}. It is "
+                "either done or under way.",
                 None,
                 current.step_id,
             )
@@ -75,8 +71,7 @@ def status_and_work(submission: Submission, context: CheckContext) -> Iterator[H
                 "HC-18",
                 current.pointer,
                 f"{name} is completed, but {_named(current)} is still in {current.name}. Finish the step, "
-                "or send "
-                "in_progress.",
+                "or send in_progress.",
                 None,
                 current.step_id,
             )
@@ -113,26 +108,9 @@ def status_and_decisions(submission: Submission, context: CheckContext) -> Itera
     status = document.get("task_status")
     if document.decisions is None or status is None:
         return
-    blocking = open_blocking(submission, context.answers)
     name, value = status.name, document.status
-    if value in ("completed", "in_progress") and blocking:
-        first = blocking[0]
-        code = "HC-19" if value == "completed" else "HC-23"
-        then = (
-            "A task with an open question is not completed: send blocked, or record its answer as a step."
-            if code == "HC-19"
-            else "Send blocked or awaiting_approval, or mark the decision as not blocking."
-        )
-        others = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
-        yield Hit(
-            code,
-            f"{first.pointer}/blocking",
-            f"{name} is {value}, but decision {first.decision_id or place(first.pointer)}{others} is open "
-            "and blocking. "
-            f"{then}",
-            False,
-            True,
-        )
+    if value in ("completed", "in_progress"):
+        yield from _open_although(submission, context, name, value)
     elif value in WAITING and not document.decisions and _is_empty(document, "pending_decisions"):
         yield Hit(
             "HC-30",
@@ -153,6 +131,26 @@ def status_and_decisions(submission: Submission, context: CheckContext) -> Itera
         )
 
 
+def _open_although(submission: Submission, context: CheckContext, name: str, value: str) -> Iterator[Hit]:
+    """HC-19 and HC-23: a blocking decision that nobody answered here, in a task that goes on or is done."""
+    blocking = open_blocking(submission, context.answers)
+    if not blocking:
+        return
+    then = "Send blocked or awaiting_approval, or mark the decision as not blocking."
+    if value == "completed":
+        then = "A task with an open question is not completed: send blocked, or record its answer as a step."
+    first = blocking[0]
+    others = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+    yield Hit(
+        "HC-19" if value == "completed" else "HC-23",
+        f"{first.pointer}/blocking",
+        f"{name} is {value}, but decision {first.decision_id or place(first.pointer)}{others} is open and "
+        f"blocking. {then}",
+        False,
+        True,
+    )
+
+
 def _is_empty(document: View, member: str) -> bool:
     found = document.given(member)
     return found is not None and found.value == []
@@ -169,8 +167,7 @@ def waits_without_a_gate(submission: Submission, context: CheckContext) -> Itera
             "HC-24",
             status.pointer,
             f"{status.name} is awaiting_approval, but there is neither an approval_ticket_reference nor a "
-            "pending "
-            "decision: nobody can find what has to be approved.",
+            "pending decision: nobody can find what has to be approved.",
             "a ticket or a decision",
             "awaiting_approval",
         )
@@ -224,7 +221,7 @@ def half_filled_step(submission: Submission, context: CheckContext) -> Iterator[
 
 
 def order_of_times(submission: Submission, context: CheckContext) -> Iterator[Hit]:
-    """HC-39, HC-40 and HC-41."""
+    """HC-39 and HC-41."""
     document = view(submission)
     taken, produced = document.get("produced_at"), submission.facts.produced_at
     before: Step | None = None
@@ -236,8 +233,8 @@ def order_of_times(submission: Submission, context: CheckContext) -> Iterator[Hi
                 "HC-39",
                 f"{step.pointer}/completed_at",
                 f"Step {step.step_id or place(step.pointer)} finished at "
-                f"{step.members.get('completed_at')}, after the "
-                f"checkpoint was taken ({taken.name} {taken.value}).",
+                f"{step.members.get('completed_at')}, after the checkpoint was taken ({taken.name} "
+                f"{taken.value}).",
                 f"at most {taken.value}",
                 step.members.get("completed_at"),
             )
@@ -246,131 +243,35 @@ def order_of_times(submission: Submission, context: CheckContext) -> Iterator[Hi
                 "HC-41",
                 f"{step.pointer}/completed_at",
                 f"Step {step.step_id or place(step.pointer)} finished at "
-                f"{step.members.get('completed_at')}, before "
-                f"{before.step_id or place(before.pointer)} ({before.members.get('completed_at')}), which "
-                "stands before it.",
+                f"{step.members.get('completed_at')}, before {before.step_id or place(before.pointer)} "
+                f"({before.members.get('completed_at')}), which stands before it.",
                 "chronological order",
                 step.members.get("completed_at"),
             )
         before = step
-    current = document.current_step
+
+
+def start_of_current_step(submission: Submission, context: CheckContext) -> Iterator[Hit]:
+    """HC-40."""
+    document = view(submission)
+    taken, produced, current = (
+        document.get("produced_at"),
+        submission.facts.produced_at,
+        document.current_step,
+    )
     if current is None or current.started_at is None or produced is None or taken is None:
         return
     if current.started_at > produced:
+        started = current.members.get("started_at")
         yield Hit(
             "HC-40",
             f"{current.pointer}/started_at",
-            f"Step {current.step_id or current.name} starts at {current.members.get('started_at')}, after "
-            "the checkpoint "
-            f"was taken ({taken.name} {taken.value}).",
+            f"Step {current.step_id or current.name} starts at {started}, after the checkpoint was taken "
+            f"({taken.name} {taken.value}).",
             f"at most {taken.value}",
-            current.members.get("started_at"),
+            started,
         )
 
-
-def two_vocabularies(submission: Submission, context: CheckContext) -> Iterator[Hit]:
-    """HC-29 and HC-65: one document says the same thing twice, differently."""
-    document = view(submission)
-    for member in ("task_status", "task_id", "completed_steps", "in_progress_step"):
-        places = document.in_payload(member)
-        for other in places[1:]:
-            if not _same_status(places[0].value, other.value):
-                yield Hit(
-                    "HC-29",
-                    other.pointer,
-                    f"{place(places[0].pointer)} is {shown(places[0].value, 80)}, but "
-                    f"{place(other.pointer)} is "
-                    f"{shown(other.value, 80)}. One of them is stale.",
-                    _brief(places[0].value),
-                    _brief(other.value),
-                )
-    agents = [found for found in document.in_payload("agent_id") if not is_blank(found.value)]
-    if len(agents) == 2 and agents[0].value != agents[1].value:
-        yield Hit(
-            "HC-65",
-            agents[1].pointer,
-            f"agent_id is {shown(agents[0].value, 80)}, but agent_instance_id is "
-            f"{shown(agents[1].value, 80)}. They name "
-            "one agent: send the same, or only one.",
-            _brief(agents[0].value),
-            _brief(agents[1].value),
-        )
-
-
-def _same_status(first: JSONValue, second: JSONValue) -> bool:
-    if isinstance(first, str) and isinstance(second, str):
-        return same_word(first, second)
-    return first == second
-
-
-def _brief(value: JSONValue) -> JSONValue:
-    return shown(value) if isinstance(value, str | list | dict) else value
-
-
-def envelope_and_payload(submission: Submission, context: CheckContext) -> Iterator[Hit]:
-    """HC-76. Identity members that differ were refused at admission."""
-    if submission.form != "envelope":
-        return
-    document = view(submission)
-    for member, agrees in _COMPARED.items():
-        for outer in document.in_envelope(member):
-            for inner in document.in_payload(member)[:1]:
-                if not agrees(outer.value, inner.value):
-                    yield _differs(outer, inner)
-
-
-def _differs(outer: Received, inner: Received) -> Hit:
-    return Hit(
-        "HC-76",
-        inner.pointer,
-        f"{outer.name} is {shown(outer.value, 80)} in the envelope, but {place(inner.pointer)} is "
-        f"{shown(inner.value, 80)} in the payload. The reviewer would decide on one and the receiver act "
-        "on the other.",
-        _brief(outer.value),
-        _brief(inner.value),
-    )
-
-
-def _equal(first: JSONValue, second: JSONValue) -> bool:
-    return type(first) is type(second) and first == second
-
-
-def _same_risk(first: JSONValue, second: JSONValue) -> bool:
-    known = folded_risk(first)
-    return first == second or (known is not None and known is folded_risk(second))
-
-
-def _same_time(first: JSONValue, second: JSONValue) -> bool:
-    known = instant(first)
-    return first == second or (known is not None and known == instant(second))
-
-
-def _same_digest(first: JSONValue, second: JSONValue) -> bool:
-    if not isinstance(first, str) or not isinstance(second, str):
-        return _equal(first, second)
-    known = normalize_claimed(first.strip())
-    return first == second or (known is not None and known == normalize_claimed(second.strip()))
-
-
-_COMPARED: Final[Mapping[str, Callable[[JSONValue, JSONValue], bool]]] = {
-    "agent_id": _equal,
-    "agent_role": _equal,
-    "target_role": _equal,
-    "task_id": _equal,
-    "handoff_reason": _equal,
-    "risk_level": _same_risk,
-    "human_approval_required": _equal,
-    "approval_ticket_reference": _equal,
-    "context_fingerprint": _same_digest,
-    "context_reference": _equal,
-    "idempotency_key": _equal,
-    "max_retries": _equal,
-    "produced_at": _same_time,
-    "previous_checkpoint_id": _equal,
-    "attempt": _equal,
-    "reported_issues": _equal,
-    "format": _equal,
-}
 
 CHECKS = (
     steps_done_twice,
@@ -381,6 +282,5 @@ CHECKS = (
     evidence_of_steps,
     half_filled_step,
     order_of_times,
-    two_vocabularies,
-    envelope_and_payload,
+    start_of_current_step,
 )

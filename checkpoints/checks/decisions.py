@@ -47,8 +47,7 @@ def unusable_options(submission: Submission, context: CheckContext) -> Iterator[
                 "HC-37",
                 f"{decision.pointer}/options",
                 f"Decision {name} offers {', '.join(options) or 'no options'}: that is no choice. Offer at "
-                "least two "
-                "different options.",
+                "least two different options.",
                 "two different options",
                 [*options],
             )

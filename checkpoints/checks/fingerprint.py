@@ -37,8 +37,7 @@ def fingerprint_differs(submission: Submission, context: CheckContext) -> Iterat
             "HC-15",
             pointer,
             f"context_fingerprint {shown(text, 24)} {problem}: the context was changed after it was "
-            "fingerprinted, or "
-            f"the value was invented. {_HELP}",
+            f"fingerprinted, or the value was invented. {_HELP}",
             expected,
             shown(text),
         )
@@ -56,8 +55,7 @@ def _not_comparable(pointer: str, reference: str) -> Hit:
         "HC-15",
         pointer,
         f"The context stands at {shown(reference, 120)}, which is never fetched, so context_fingerprint is "
-        "not compared. "
-        "The receiving agent must compare it.",
+        "not compared. The receiving agent must compare it.",
         severity=Severity.LOW,
     )
 

@@ -37,8 +37,7 @@ def document_too_large(submission: Submission, context: CheckContext) -> Iterato
             "HC-07",
             "",
             f"The document has {submission.body_size} bytes; the policy allows {limit}. Store large "
-            "content elsewhere and pass "
-            "references.",
+            "content elsewhere and pass references.",
             f"at most {limit} bytes",
             submission.body_size,
             severity=None if submission.format == HANDOFF else Severity.LOW,
@@ -88,8 +87,7 @@ def references(submission: Submission, context: CheckContext) -> Iterator[Hit]:
                 "HC-58",
                 pointer,
                 f"{place(pointer)} {shown(text, 100)} has the scheme {scheme}, which the policy does not "
-                "allow (allowed: "
-                f"{', '.join(allowed) or 'none'}). The receiver could not fetch it safely.",
+                f"allow (allowed: {', '.join(allowed) or 'none'}). The receiver could not fetch it safely.",
                 [*allowed],
                 shown(text),
             )
@@ -150,8 +148,7 @@ def _dump(pointer: str, value: JSONValue) -> Iterator[Hit]:
             "HC-59",
             pointer,
             f"{place(pointer)} holds {what}: that is the output itself, not a summary of it. Say in a few "
-            "sentences what came "
-            "out, and refer to the rest.",
+            "sentences what came out, and refer to the rest.",
             "a condensed output",
             shown(text),
         )
@@ -183,8 +180,7 @@ def unmatched_tool_outputs(submission: Submission, context: CheckContext) -> Ite
                 "HC-60",
                 f"{output.pointer}/{lacking[0]}",
                 f"{place(output.pointer)} has no {' and no '.join(lacking)}: its result cannot be matched "
-                "to a call, or not "
-                "be fetched.",
+                "to a call, or not be fetched.",
                 "a value",
                 output.members.get(lacking[0]),
             )
@@ -238,8 +234,7 @@ def transcripts(submission: Submission, context: CheckContext) -> Iterator[Hit]:
                 "HC-73",
                 f"/context_snapshot/{member}",
                 f"{member} reads like a transcript: {len(speakers)} lines begin with a speaker "
-                f"({', '.join(sorted(set(speakers)))}). "
-                "Write down what was found out, not who said what.",
+                f"({', '.join(sorted(set(speakers)))}). Write down what was found out, not who said what.",
                 "facts",
                 len(speakers),
             )

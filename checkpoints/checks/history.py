@@ -8,7 +8,7 @@ from typing import Final
 
 import orjson
 
-from checkpoints.checks.shape import Step, View, is_blank, shown, view
+from checkpoints.checks.shape import Step, View, is_blank, open_blocking, shown, view
 from checkpoints.formats.reading import instant
 from checkpoints.types import CheckContext, Hit, JSONValue, Severity, Submission
 
@@ -77,8 +77,7 @@ def _rewritten(old: Step, new: Step, context: CheckContext) -> Iterator[Hit]:
             "HC-48",
             f"{new.pointer}/{member}",
             f"Step {old.step_id} was rewritten: its {member} was {shown(value, 100)!r} in "
-            f"{_named(context)} and is "
-            f"{shown(now, 100)!r} here. What is completed does not change.",
+            f"{_named(context)} and is {shown(now, 100)!r} here. What is completed does not change.",
             shown(value),
             shown(now),
         )
@@ -100,8 +99,7 @@ def task_reopened(submission: Submission, context: CheckContext) -> Iterator[Hit
         "HC-50",
         status.pointer,
         f"Task {submission.facts.task_id} was completed in {_named(context)} and is "
-        f"{shown(now.status, 40)} here. New work "
-        "needs a new task_id.",
+        f"{shown(now.status, 40)} here. New work needs a new task_id.",
         "completed",
         shown(status.value),
     )
@@ -115,21 +113,20 @@ def decision_disappeared(submission: Submission, context: CheckContext) -> Itera
     open_ids = {decision.decision_id for decision in now.decisions}
     lost = [
         decision
-        for decision in before.decisions or ()
-        if decision.blocking and decision.decision_id is not None and decision.decision_id not in open_ids
+        for decision in open_blocking(before.submission, context.answers)
+        if decision.decision_id and decision.decision_id not in open_ids
     ]
     if not lost:
         return
     resolved = _words_of_steps(now)
     for decision in lost:
-        if decision.decision_id in context.answers or _is_named(str(decision.decision_id), resolved):
+        if _is_named(decision.decision_id, resolved):
             continue
         yield Hit(
             "HC-51",
             "/pending_decisions",
             f"Blocking decision {decision.decision_id} ({shown(decision.question, 100)}) was open in "
-            f"{_named(context)} and is "
-            "gone: no completed step names it, and nobody answered it here.",
+            f"{_named(context)} and is gone: no completed step names it, and nobody answered it here.",
             decision.decision_id,
             None,
         )
@@ -158,8 +155,7 @@ def constraint_dropped(submission: Submission, context: CheckContext) -> Iterato
                 "HC-52",
                 "/active_constraints",
                 f"The constraint {shown(constraint, 100)} was active in {_named(context)} and is gone. It "
-                "holds until a person "
-                "lifts it.",
+                "holds until a person lifts it.",
                 constraint,
                 written,
             )

@@ -76,8 +76,7 @@ def _mismatch(
             "HC-13",
             pointer,
             f"consistency_hash matches {serialisation}, not the canonical form (RFC 8785) of the five "
-            "covered members. "
-            f"The data is intact, the serialiser is not ours. {_HELP}",
+            f"covered members. The data is intact, the serialiser is not ours. {_HELP}",
             expected,
             claimed,
         )
@@ -86,8 +85,7 @@ def _mismatch(
         "HC-11",
         pointer,
         f"consistency_hash {claimed[:19]}… does not cover {names} as they stand here: they were changed "
-        "after hashing, "
-        f"or the hash was invented. {_HELP}",
+        f"after hashing, or the hash was invented. {_HELP}",
         expected,
         claimed,
     )

@@ -77,7 +77,7 @@ HANDOFF: Final[Mapping[str, Plan]] = {
     "tool_outputs": (
         {"tool_name": TEXT, "call_id": TEXT, "result_summary": TEXT, "full_result_reference": TEXT},
     ),
-    "context_snapshot": {"key_facts": LIST, "user_intent": TEXT, "session_highlights": LIST},
+    "context_snapshot": {"key_facts": (TEXT,), "user_intent": TEXT, "session_highlights": (TEXT,)},
     "handoff_target": {"target_role": TEXT, "handoff_reason": TEXT, "expected_return": BOOLEAN},
     "recovery_instructions": {"idempotency_key": TEXT, "rollback_notes": TEXT, "max_retries": INTEGER},
     "consistency_hash": TEXT,

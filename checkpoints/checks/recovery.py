@@ -42,8 +42,7 @@ def idempotency_key_reused(submission: Submission, context: CheckContext) -> Ite
         "HC-67",
         view(submission).pointer("idempotency_key", "/idempotency_key"),
         f"idempotency_key {shown(key, 100)} was already used by checkpoint {user}: the receiver would "
-        "ignore this handoff "
-        "as a repetition of that one.",
+        "ignore this handoff as a repetition of that one.",
         "a key of its own",
         shown(key),
     )
@@ -73,8 +72,7 @@ def retry_limit(submission: Submission, context: CheckContext) -> Iterator[Hit]:
         "HC-69",
         attempt.pointer,
         f"attempt is {attempt.value}, but only {allowed} retries are allowed. It should have been "
-        "escalated to the "
-        "fallback role.",
+        "escalated to the fallback role.",
         f"at most {allowed}",
         attempt.value,
     )
@@ -93,8 +91,7 @@ def nothing_to_undo_said(submission: Submission, context: CheckContext) -> Itera
         "HC-70",
         found.pointer if found else "/recovery_instructions/rollback_notes",
         f"Tools ran ({shown(', '.join(tools), 120)}), but rollback_notes is empty: after a failure nobody "
-        "knows what to "
-        "undo or to skip. Say so even where nothing has to be undone.",
+        "knows what to undo or to skip. Say so even where nothing has to be undone.",
         "a sentence",
         found.value if found else None,
     )

@@ -29,6 +29,7 @@ from checkpoints.checks import (
     safety,
     schema,
     sequence,
+    vocabularies,
 )
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.silence import silenced
@@ -43,6 +44,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     integrity,
     fingerprint,
     contradictions,
+    vocabularies,
     decisions,
     approvals,
     constraints,

@@ -108,8 +108,8 @@ def unfilled_template(submission: Submission, context: CheckContext) -> Iterator
             yield Hit(
                 "HC-09",
                 pointer,
-                f"{place(pointer)} still holds the template's text {shown(phrase, 80)!r}. The agent copied the "
-                "schema instead of filling it in.",
+                f"{place(pointer)} still holds the template's text {shown(phrase, 80)!r}. The agent copied "
+                "the schema instead of filling it in.",
                 "a value of this handoff",
                 shown(value),
             )
@@ -141,8 +141,7 @@ def secrets(submission: Submission, context: CheckContext) -> Iterator[Hit]:
                 "HC-10",
                 mask(pointer),
                 f"{mask(place(pointer))} holds what looks like a credential ({kind.name}, {actual}). "
-                "Checkpoints are "
-                "kept and shown to people: revoke it, and pass a reference instead.",
+                "Checkpoints are kept and shown to people: revoke it, and pass a reference instead.",
                 "no credential",
                 actual,
             )

@@ -59,9 +59,11 @@ def missing(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     if not document.is_handoff:
         return
     for member, home in REQUIRED.items():
-        if document.given(member) is not None or _stands_elsewhere(document, member):
+        # The hash covers the payload's own task_id: one in the envelope does not replace it.
+        places = document.in_payload(member) if member == "task_id" else document.everywhere(member)
+        if places or _stands_elsewhere(document, member):
             continue
-        found = document.get(member)
+        found = document.get(member) if member != "task_id" or document.given(member) is None else None
         pointer = found.pointer if found else _home(document, member, home)
         if pointer is None:
             continue
@@ -132,8 +134,8 @@ def _malformed_ids(document: View) -> Iterator[Hit]:
         yield Hit(
             "HC-02",
             found.pointer,
-            f"{found.name} has {len(found.value)} characters or some outside printable ASCII. Ids are 1 to 200 "
-            "printable ASCII characters.",
+            f"{found.name} has {len(found.value)} characters or some outside printable ASCII. Ids are 1 to "
+            "200 printable ASCII characters.",
             "1 to 200 printable ASCII characters",
             shown(found.value),
         )
@@ -154,8 +156,7 @@ def wrong_types(submission: Submission, context: CheckContext) -> Iterator[Hit]:
                 "HC-03",
                 wrong.pointer,
                 f"{place(wrong.pointer)} is {kind_of(wrong.value)} ({shown(wrong.value, 60)}), not "
-                f"{wrong.expected}. "
-                "Types are not converted: send the right one.",
+                f"{wrong.expected}. Types are not converted: send the right one.",
                 wrong.expected,
                 _actual(wrong.value),
             )

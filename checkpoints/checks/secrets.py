@@ -34,7 +34,7 @@ KINDS: Final = (
         # Words joined by hyphens are no key: a run of letters and digits must stand in it. Not after a hyphen, so
         # that a text of nothing but "sk-" is searched once.
         r"(?<!-)sk-(?=[A-Za-z0-9_-]{0,60}"
-        r"(?:(?=[A-Za-z]{0,11}[0-9])(?=[0-9]{0,11}[A-Za-z])[A-Za-z0-9]{12}|[A-Za-z0-9]{24}))[A-Za-z0-9_-]+",
+        r"(?:(?=[A-Za-z]{0,11}[0-9])(?=[0-9]{0,11}[A-Za-z])[A-Za-z0-9]{12}|[A-Za-z0-9]{20}))[A-Za-z0-9_-]+",
     ),
     _kind("payment key", ("k_live_", "k_test_"), r"[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}"),
     _kind("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{20,}"),

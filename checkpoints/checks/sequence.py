@@ -34,8 +34,8 @@ def older_than_predecessor(submission: Submission, context: CheckContext) -> Ite
         "HC-44",
         found.pointer,
         f"{found.name} {found.value} is {behind:.0f} s before that of the checkpoint before it "
-        f"({before.value}); "
-        f"{context.policy.clock_skew_seconds} s are allowed. This snapshot is stale or out of order.",
+        f"({before.value}); {context.policy.clock_skew_seconds} s are allowed. This snapshot is stale or "
+        "out of order.",
         f"at least {before.value}",
         found.value,
     )
@@ -66,8 +66,7 @@ def sequence_gap(submission: Submission, context: CheckContext) -> Iterator[Hit]
         "HC-46",
         "/handoff_sequence",
         f"Before handoff_sequence {context.handoff_sequence} the session lacks {named}: a checkpoint was "
-        "lost, or dispatched "
-        "without being written first.",
+        "lost, or dispatched without being written first.",
         named,
         context.handoff_sequence,
     )
@@ -95,8 +94,8 @@ def handoff_loop(submission: Submission, context: CheckContext) -> Iterator[Hit]
         "HC-78",
         view(submission).pointer("target_role", "/target_role"),
         f"{facts.agent_role or 'The sender'} hands task {facts.task_id or '(none)'} to "
-        f"{facts.target_role or '(nobody)'} "
-        f"with the same content for the {_ordinal(count)} time: nobody makes progress.",
+        f"{facts.target_role or '(nobody)'} with the same content for the {_ordinal(count)} time: nobody "
+        "makes progress.",
         "new content",
         count,
     )
@@ -118,8 +117,7 @@ def ping_pong(submission: Submission, context: CheckContext) -> Iterator[Hit]:
         "HC-80",
         view(submission).pointer("agent_role", "/agent_role"),
         f"{facts.agent_role} and {facts.target_role} have passed task {facts.task_id or '(none)'} back and "
-        "forth "
-        f"{turns + 1} times. Somebody must decide it.",
+        f"forth {turns + 1} times. Somebody must decide it.",
         f"at most {ALTERNATIONS} times",
         turns + 1,
     )
@@ -137,8 +135,7 @@ def colliding_call_ids(submission: Submission, context: CheckContext) -> Iterato
                 "HC-82",
                 places.get(call_id, ""),
                 f"Tool call {shown(call_id, 80)} has another result in session {session}: the id was "
-                "copied, or two tools "
-                "count the same numbers.",
+                "copied, or two tools count the same numbers.",
                 "an id of its own",
                 shown(call_id),
             )

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from checkpoints.checks.catalogue import CATALOGUE, Entry, default_disposition
 from checkpoints.types import CheckPolicy, Disposition, Hit, Severity
 
+REPORTED = "REP"  # the sender's own findings stand beside ours: neither silences the other
+
 # The first of a row silences the others on the same member and on members of the same object.
 _ROWS = (
     ("HC-20", "HC-33"),
@@ -42,7 +44,7 @@ def silenced(hits: Iterable[Hit], policy: CheckPolicy) -> tuple[Hit, ...]:
     high_at: set[str] = set()
     codes_at: defaultdict[str, set[str]] = defaultdict(set)
     for hit in hits:
-        if hit.code not in CATALOGUE:
+        if hit.code not in CATALOGUE or hit.code == REPORTED:
             continue
         severity, disposition = ruling(hit, policy)
         if disposition is Disposition.IGNORE:
@@ -55,7 +57,7 @@ def silenced(hits: Iterable[Hit], policy: CheckPolicy) -> tuple[Hit, ...]:
 
 
 def _is_silenced(hit: Hit, policy: CheckPolicy, high_at: set[str], codes_at: Mapping[str, set[str]]) -> bool:
-    if hit.code not in CATALOGUE:
+    if hit.code not in CATALOGUE or hit.code == REPORTED:
         return False
     if hit.pointer in high_at and ruling(hit, policy)[0] is not Severity.HIGH:
         return True

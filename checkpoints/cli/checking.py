@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from checkpoints.cli.sessions import Sessions
 from checkpoints.errors import InvalidInput, ProblemError, Refused
 from checkpoints.formats import admit
 from checkpoints.policies import DEFAULT_POLICY, compile_policy, judge
-from checkpoints.types import CheckPolicy, JSONObject, Judgement, Limits, Outcome, Submission
+from checkpoints.types import CheckPolicy, Finding, JSONObject, Judgement, Limits, Outcome, Submission
 
 
 class Unusable(Exception):
@@ -117,22 +117,14 @@ def as_json(result: Result) -> JSONObject:
         "approvals_required": judgement.approvals_required,
         "complete": judgement.complete,
         "not_judged": list(judgement.not_judged),
-        "findings": [
-            {
-                "code": finding.code,
-                "name": finding.name,
-                "severity": finding.severity.value,
-                "disposition": finding.disposition.value,
-                "pointer": finding.pointer,
-                "message": finding.message,
-                "expected": finding.expected,
-                "actual": finding.actual,
-                "origin": finding.origin.value,
-            }
-            for finding in judgement.findings
-        ],
+        "findings": [_finding(finding) for finding in judgement.findings],
     }
     return entry
+
+
+def _finding(finding: Finding) -> JSONObject:
+    """A finding as the API shows it."""
+    return {name: getattr(value, "value", value) for name, value in asdict(finding).items()}
 
 
 def dumped(results: Iterable[Result]) -> str:

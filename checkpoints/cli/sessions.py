@@ -68,16 +68,7 @@ class Sessions:
             equal_posts=self._equal_posts(submission),
             role_alternations=self._alternations(submission),
             foreign_call_ids=self._foreign_call_ids(submission),
-            same_source_id_digest=next(
-                (
-                    one.submission.content_digest
-                    for one in reversed(earlier)
-                    if facts.source_id is not None
-                    and (one.submission.facts.run_id, one.submission.facts.source_id)
-                    == (facts.run_id, facts.source_id)
-                ),
-                None,
-            ),
+            same_source_id_digest=self._same_source_id(submission),
             known_runs=self._known_runs(),
             count_tokens=count_tokens,
         )
@@ -109,6 +100,18 @@ class Sessions:
             key=lambda one: one.sequence,
             default=None,
         )
+
+    def _same_source_id(self, submission: Submission) -> str | None:
+        """Content digest of the last document with the same run and the same id of its own (EH-01)."""
+        facts = submission.facts
+        for one in reversed(self._by_session[submission.session_id]):
+            theirs = one.submission.facts
+            if facts.source_id is not None and (theirs.run_id, theirs.source_id) == (
+                facts.run_id,
+                facts.source_id,
+            ):
+                return one.submission.content_digest
+        return None
 
     def _equal_posts(self, submission: Submission) -> int:
         same = likeness(submission)

@@ -130,8 +130,7 @@ def folded_status(value: JSONValue) -> str | None:
 def covered_object(payload: JSONObject, envelope: JSONObject) -> JSONObject | None:
     """The object that `consistency_hash` covers (contract §2.7), or None where a member of it was not given.
 
-    `checkpoint_id` may come from the envelope and is left out where the sender gave none; `task_id` may stand in
-    the envelope alone, for the two forms mean one thing.
+    `checkpoint_id` may come from the envelope and is left out where the sender gave none.
     """
     covered: JSONObject = {}
     identity = received(payload, envelope, "checkpoint_id")
@@ -139,8 +138,6 @@ def covered_object(payload: JSONObject, envelope: JSONObject) -> JSONObject | No
         covered["checkpoint_id"] = identity.value
     for member in ("task_id", "task_status", "completed_steps", "pending_decisions"):
         found = received(payload, {}, member)
-        if found is None and member == "task_id":
-            found = received({}, envelope, member)
         if found is None:
             return None
         covered[member] = found.value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from checkpoints.errors import InvalidInput
+from checkpoints.errors import InvalidInput, ProblemError
 from checkpoints.policies.document import validate, with_defaults
 from checkpoints.policies.patterns import compile_pattern
 from checkpoints.types import (
@@ -22,18 +22,10 @@ from checkpoints.types import (
 
 
 def compile_policy(document: JSONObject, version: int) -> CheckPolicy:
-    """The compiled policy; members the document leaves out have their defaults.
-
-    Raises InvalidInput with one `errors` entry per mistake, each with its pointer into the document.
-    """
+    """The compiled policy, completed by defaults. Raises InvalidInput with one entry in `errors` per mistake."""
     errors = validate(document)
     if errors:
-        raise InvalidInput(
-            f"The policy has {len(errors)} mistake{'s' if len(errors) > 1 else ''}, first at "
-            f"{errors[0].pointer or 'its top'}: {errors[0].detail}",
-            slug="invalid-body",
-            errors=errors,
-        )
+        raise _refusal(errors)
     # The schema has settled every type; from here on the document is read, not judged.
     full: dict[str, Any] = with_defaults(document)
     ticket: dict[str, Any] = full["ticket"] or {}
@@ -68,6 +60,12 @@ def compile_policy(document: JSONObject, version: int) -> CheckPolicy:
         strict_non_empty=full["strict_non_empty"],
         retention_days=full["retention_days"],
     )
+
+
+def _refusal(errors: list[ProblemError]) -> InvalidInput:
+    count = "one mistake" if len(errors) == 1 else f"{len(errors)} mistakes, the first"
+    detail = f"The policy has {count} at {errors[0].pointer or 'its top'}: {errors[0].detail}"
+    return InvalidInput(detail, slug="invalid-body", errors=errors)
 
 
 def _frozen[K, V](members: Mapping[K, V]) -> Mapping[K, V]:

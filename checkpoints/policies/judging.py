@@ -24,9 +24,11 @@ from checkpoints.types import (
     Outcome,
     Reason,
     Risk,
+    Severity,
     Submission,
 )
 
+STOPPING = (Disposition.REVIEW, Disposition.REJECT)
 UNKNOWN_RULE = "SYS-03"
 REPORTED = "REP"
 
@@ -52,8 +54,7 @@ def did_not_finish(attempts: int) -> Hit:
         "SYS-02",
         "",
         f"The checks were started {attempts} times and never finished. A person must read this document; "
-        "tell the "
-        "platform team its checkpoint id.",
+        "tell the platform team its checkpoint id.",
         actual=attempts,
     )
 
@@ -64,8 +65,7 @@ def unreadable_policy(version: int, detail: str) -> Hit:
         UNKNOWN_RULE,
         "",
         f"Policy version {version} cannot be read ({detail}). Nothing was checked against it: a person "
-        "must read "
-        "this document, and a manager must publish a policy that can be read.",
+        "must read this document, and a manager must publish a policy that can be read.",
         actual=version,
     )
 
@@ -116,9 +116,7 @@ def _reasons(
     *,
     failed: bool,
 ) -> Iterator[Reason]:
-    stopping = [
-        finding for finding in findings if finding.disposition in (Disposition.REVIEW, Disposition.REJECT)
-    ]
+    stopping = [finding for finding in findings if finding.disposition in STOPPING]
     facts = submission.facts
     holds = {
         Reason.FINDINGS: any(finding.origin is Origin.OURS for finding in stopping),
@@ -140,6 +138,7 @@ def _finding(hit: Hit, submission: Submission, policy: CheckPolicy) -> Finding:
     severity, disposition = ruling(hit, policy)
     if hit.code == UNKNOWN_RULE and hit.actual == submission.format:
         disposition = policy.opaque
+        severity = Severity.HIGH if disposition in STOPPING else Severity.MEDIUM
     return Finding(
         code=hit.code,
         name=CATALOGUE[hit.code].name,
@@ -158,8 +157,7 @@ def _unknown_code(code: str) -> Hit:
         UNKNOWN_RULE,
         "",
         f"{code} is no code of the catalogue of this installation, so what it means is unknown. A person "
-        "must read "
-        "this document; see GET /api/v1/checks for the known codes.",
+        "must read this document; see GET /api/v1/checks for the known codes.",
         actual=code,
     )
 
@@ -176,7 +174,6 @@ def _not_interpreted(submission: Submission) -> Iterator[Hit]:
             UNKNOWN_RULE,
             "",
             f"No check can read the format {submission.format}: the document is shown and digested, not "
-            "judged. "
-            "Read it before it goes on.",
+            "judged. Read it before it goes on.",
             actual=submission.format,
         )

@@ -27,7 +27,6 @@ def pattern_error(pattern: str) -> str | None:
     except ValueError:
         return (
             f"{pattern[:100]!r} cannot be used as a pattern. Check its brackets; look-around, "
-            "back-references and "
-            "very large repetitions are not supported."
+            "back-references and very large repetitions are not supported."
         )
     return None

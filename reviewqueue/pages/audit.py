@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from checkpoints.errors import InvalidInput
-from checkpoints.models import AuditEntry
+from checkpoints.models import AuditEntry, Handoff
 from reviewqueue.pages import keyset, listing
 from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
 from reviewqueue.services import access
@@ -39,7 +40,7 @@ def audit(request: PersonRequest) -> HttpResponse:
     path = reverse("review:audit")
     context = {
         "everything": everything,
-        "days": _by_day([_row(entry) for entry in found.rows]),
+        "days": _by_day(_rows(found.rows)),
         "given": wanted,
         "chips": listing.chips(path, given, FILTERS),
         **listing.around(path, given, found),
@@ -78,7 +79,14 @@ def _instant(name: str, text: str) -> datetime:
         ) from error
 
 
-def _row(entry: AuditEntry) -> dict[str, Any]:
+def _rows(entries: Sequence[AuditEntry]) -> list[dict[str, Any]]:
+    """The entries with the titles of the handoffs they speak of."""
+    ids = {entry.subject_id for entry in entries if entry.subject_kind == "handoff"}
+    titles = {str(pk): title for pk, title in Handoff.objects.filter(pk__in=ids).values_list("pk", "title")}
+    return [_row(entry, titles.get(entry.subject_id, "")) for entry in entries]
+
+
+def _row(entry: AuditEntry, title: str) -> dict[str, Any]:
     text = getattr(entry, "text", None)
     handoff = entry.subject_id if entry.subject_kind == "handoff" else ""
     return {
@@ -90,14 +98,8 @@ def _row(entry: AuditEntry) -> dict[str, Any]:
         "before": _pretty(text.before) if text else "",
         "after": _pretty(text.after) if text else "",
         "handoff": handoff,
-        "name": _name(text.after) if text else "",
+        "title": title,
     }
-
-
-def _name(after: Any) -> str:
-    """What the subject is called, where the entry says so."""
-    name = after.get("checkpoint_id") if isinstance(after, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _pretty(value: Any) -> str:

@@ -54,7 +54,7 @@ def _under_way(
     handoff: Handoff, state: State, found: Sequence[ShownFinding], last: Decision | None, at: datetime
 ) -> Verdict:
     """The states in which nobody has to act."""
-    target = handoff.target_role or "the receiver"
+    target = handoff.target_role or "the next agent"
     if state is State.DISPATCHED:
         left = f"Time: {words.deadline_words(handoff.acknowledge_by, at)}." if handoff.acknowledge_by else ""
         headline = f"Sent to {target}; waiting for its acknowledgement"
@@ -101,9 +101,9 @@ def _stopped(
     refused = next((attempt for attempt in attempts if attempt.outcome == "refused"), None)
     if handoff.state == State.ESCALATED and lost:
         times = words.plural(len(lost), "attempt")
-        headline = f"{handoff.target_role or 'The receiver'} never took over after {times}"
+        headline = f"{handoff.target_role or 'The next agent'} never took over after {times}"
     elif refused and not stopping:
-        headline = f"{handoff.target_role or 'The receiver'} refused to take over"
+        headline = f"{handoff.target_role or 'The next agent'} refused to take over"
         points.insert(0, Point("It said:", refused.detail))
     elif stopping:
         more = len(stopping) - 1
@@ -182,7 +182,7 @@ def _lower(text: str) -> str:
 def consequence(handoff: Handoff, found: Sequence[ShownFinding], policy: CheckPolicy) -> dict[str, object]:
     """What approving would do, from data alone."""
     return {
-        "target": handoff.target_role or "the receiver",
+        "target": handoff.target_role or "the next agent",
         "revision": handoff.revision,
         "digest": handoff.content_digest.removeprefix("sha256:")[:12],
         "warnings": sum(1 for finding in found if finding.disposition == "warn"),

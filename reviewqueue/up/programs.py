@@ -8,9 +8,9 @@ def commands(*, host: str, port: int, threads: int) -> dict[str, list[str]]:
     web = ["-m", "granian", "--interface", "wsgi", "--host", host, "--port", str(port), "--workers", "1"]
     web += ["--blocking-threads", str(threads), "--http", "1", "--no-ws", "--workers-kill-timeout", "2"]
     web += ["reviewqueue.wsgi:application"]
-    celery = ["-m", "celery", "-A", "reviewqueue"]
-    worker = [*celery, "worker", "--pool", "prefork", "--loglevel", "WARNING"]
+    worker = ["-m", "celery", "-A", "reviewqueue", "worker", "--pool", "prefork", "--loglevel", "WARNING"]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     # The schedule is one short interval: nothing of it has to be remembered in a file.
-    beat = [*celery, "beat", "--scheduler", "celery.beat:Scheduler", "--loglevel", "WARNING"]
+    beat = ["-m", "celery", "-A", "reviewqueue.beat", "beat", "--scheduler", "celery.beat:Scheduler"]
+    beat += ["--loglevel", "WARNING"]
     return {"web": web, "worker": worker, "beat": beat}

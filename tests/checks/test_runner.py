@@ -107,12 +107,16 @@ def test_a_hash_is_not_judged_without_the_members_it_covers():
     assert {hit.code for hit in run.hits} == {"HC-01"}
 
 
-def test_a_task_id_in_the_envelope_alone_is_covered_by_the_hash():
-    moved = all_of(without("/task_id"), enveloped(task_id="CLM-207"))
+def test_a_task_id_in_the_envelope_alone_is_missing_where_the_hash_covers_it():
+    assert codes(changed(all_of(without("/task_id"), enveloped(task_id="CLM-207")))) == {"HC-01"}
+    assert codes(changed(enveloped(task_id="CLM-207"))) == set()
+
+
+def test_other_required_members_may_stand_in_the_envelope_alone():
+    moved = all_of(
+        without("/agent_id"), without("/agent_role"), enveloped(agent_id="a/1", agent_role="intake")
+    )
     assert codes(changed(moved)) == set()
-    wrong = changed(all_of(without("/task_id"), enveloped(task_id="CLM-208")))
-    wrong["payload"]["consistency_hash"] = changed(moved)["payload"]["consistency_hash"]
-    assert codes(wrong) == {"HC-11"}
 
 
 @pytest.mark.parametrize(
@@ -164,3 +168,16 @@ def test_many_hits_of_one_code_are_shortened_and_counted():
     found = [hit for hit in hits(changed(set_at("/completed_steps", steps))) if hit.code == "HC-33"]
     assert len(found) == runner.MOST_PER_CODE
     assert found[-1].message.endswith("(300 more like this.)")
+
+
+def test_what_the_sender_reports_stands_beside_what_was_found():
+    reported = {"severity": "high", "pointer": "/completed_steps/0/output_reference", "message": "lost"}
+    document = changed(
+        set_at("/completed_steps/0/output_reference", None), set_at("/reported_issues", [reported])
+    )
+    assert {"REP", "HC-33"} <= codes(document)
+
+
+def test_a_forged_ticket_and_a_dropped_flag_are_two_findings():
+    found = codes(changed(set_at("/approval_ticket_reference", "APR-7")), known_ticket=False)
+    assert found == {"HC-28", "HC-77"}

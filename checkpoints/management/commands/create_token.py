@@ -9,9 +9,7 @@ from django.core.management.base import CommandParser
 from checkpoints.management.answering import Answer, AnsweringCommand
 from checkpoints.models import Scope
 from checkpoints.services import tokens
-from checkpoints.types import Actor
-
-CLI = Actor(kind="system", id="system:cli", label="Command line")
+from checkpoints.types import COMMAND_LINE
 
 
 class Command(AnsweringCommand):
@@ -45,7 +43,7 @@ class Command(AnsweringCommand):
             scopes=options["scope"],
             label=options["label"],
             days=options["days"],
-            actor=CLI,
+            actor=COMMAND_LINE,
         )
         name = token.orchestrator.name
         return Answer(
