@@ -136,9 +136,10 @@ class Start:
             self._finish(static, "collectstatic")
             STATIC_STAMP.write_text(static_fingerprint())
         self._make_ticket_key()
-        self._start_programs()
+        self._start_programs("web", "worker")
         self._load_demo_data()
         self._wait_until_ready()
+        self._start_programs("beat")  # its imports would only slow down those that people wait for
         self._print_block(time.monotonic() - began)
 
     # Servers
@@ -246,12 +247,11 @@ class Start:
 
             create_key(path=path)
 
-    def _start_programs(self) -> None:
-        commands = programs.commands(
-            host=self.options.host, port=self.options.port, threads=self.options.web_threads
-        )
-        for name, arguments in commands.items():
-            self._add_program(name, arguments)
+    def _start_programs(self, *names: str) -> None:
+        options = self.options
+        commands = programs.commands(host=options.host, port=options.port, threads=options.web_threads)
+        for name in names:
+            self._add_program(name, commands[name])
 
     def _add_program(self, name: str, arguments: Sequence[str]) -> None:
         log = self.state.log(name)
