@@ -19,7 +19,6 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 app = Celery("reviewqueue")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.set_default()  # threads of the web server ring with this app, not with a default one
 
 
 @setup_logging.connect

@@ -271,9 +271,9 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Review Queue",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
+    "DESCRIPTION": "The gate in front of agent handoffs. Every error is an RFC 9457 problem document.",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": ["checkpoints.api.openapi.add_components"],
 }
 
 # Celery. Rows in the database say what is due; messages are only doorbells, so none of them needs to survive.

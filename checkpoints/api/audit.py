@@ -10,8 +10,10 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import keyset
+from checkpoints.api.documents import TIME, page_of
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.keyset import Order
+from checkpoints.api.openapi import PAGING, described, query
 from checkpoints.api.parameters import Parameters, invalid
 from checkpoints.models import AuditEntry, AuditText, Handoff, Orchestrator, Scope
 from checkpoints.types import JSONObject, rfc3339
@@ -34,6 +36,21 @@ OWN: Final = """
 class AuditList(Endpoint):
     scope = Scope.AUDIT_READ
 
+    @described(
+        "listAudit",
+        "The audit trail in pages",
+        {200: page_of("AuditEntry")},
+        tag="audit",
+        scope=Scope.AUDIT_READ.value,
+        parameters=[
+            query("actor", "Whose id is this."),
+            query("action", "Of this action, such as handoff.approved."),
+            query("subject", "kind:id; a handoff may be named by its checkpoint_id."),
+            query("from", "At this time or later.", TIME),
+            query("to", "Before this time.", TIME),
+            *PAGING,
+        ],
+    )
     def get(self, request: Request) -> HttpResponse:
         """Audit entries about this orchestrator's objects, newest first."""
         http = plain(request)

@@ -10,8 +10,10 @@ from rest_framework.request import Request
 
 from checkpoints import doorbell
 from checkpoints.api import bodies
+from checkpoints.api.documents import BATCH, CHECKPOINT, ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.holding import hold
+from checkpoints.api.openapi import WAIT, described
 from checkpoints.api.parameters import wait_seconds
 from checkpoints.api.problems import of_error
 from checkpoints.api.representation import address, resource, resource_answer, resources
@@ -31,6 +33,19 @@ AROUND: Final = 2
 class Checkpoints(Endpoint):
     scope = Scope.CHECKPOINTS_WRITE
 
+    @described(
+        "submitCheckpoint",
+        "Post a checkpoint",
+        {200: ref("Handoff"), 201: ref("Handoff")},
+        tag="checkpoints",
+        scope=Scope.CHECKPOINTS_WRITE.value,
+        body=CHECKPOINT,
+        parameters=[WAIT],
+        problems=[
+            "identity-invalid", "identity-mismatch", "unknown-format", "checkpoint-conflict", "sequence-conflict",
+            "rate-limited", "queue-quota",
+        ],
+    )  # fmt: skip
     def post(self, request: Request) -> HttpResponse:
         """Store a checkpoint before its handoff is dispatched. The answer comes after the commit."""
         http = plain(request)
@@ -56,6 +71,15 @@ class Checkpoints(Endpoint):
 class CheckpointBatch(Endpoint):
     scope = Scope.CHECKPOINTS_WRITE
 
+    @described(
+        "submitBatch",
+        "Post many checkpoints",
+        {200: ref("BatchAnswer")},
+        tag="checkpoints",
+        scope=Scope.CHECKPOINTS_WRITE.value,
+        body=BATCH,
+        problems=["rate-limited", "queue-quota"],
+    )
     def post(self, request: Request) -> HttpResponse:
         """Store up to 100 checkpoints, each answered on its own, in order."""
         http = plain(request)
