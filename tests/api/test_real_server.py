@@ -52,7 +52,7 @@ class Wire:
             "Authorization": f"Bearer {self.web.token}",
             "Content-Type": "application/json",
         } | {name.replace("_", "-"): value for name, value in headers.items()}
-        text = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not ...)
+        text = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         return f"{method} {path} HTTP/1.1\r\n{text}\r\n".encode("latin-1")
 
     def answer(self) -> tuple[int, dict[str, str], bytes]:
