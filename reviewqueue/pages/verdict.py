@@ -171,7 +171,8 @@ ALSO = REASONS | {
 
 def _warning_points(found: Sequence[ShownFinding]) -> list[Point]:
     warnings = [finding for finding in found if finding.disposition == "warn"]
-    return [Point(f"{words.plural(len(warnings), 'warning')} travel with it.")] if warnings else []
+    travels = "travels" if len(warnings) == 1 else "travel"
+    return [Point(f"{words.plural(len(warnings), 'warning')} {travels} with it.")] if warnings else []
 
 
 def _lower(text: str) -> str:
