@@ -34,8 +34,7 @@ def messages(broker: redis.Redis, count: int, seconds: float = 3.0) -> list[byte
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and broker.llen(QUEUE) < count:
         time.sleep(0.02)
-    found: list[bytes] = broker.lrange(QUEUE, 0, -1)
-    return found
+    return [bytes(item) for item in broker.lrange(QUEUE, 0, -1) if isinstance(item, bytes)]
 
 
 def test_a_ring_sends_one_message_for_the_drain(broker: redis.Redis) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -96,8 +96,8 @@ def test_cancel_against_dispatch_has_one_winner(api: Api) -> None:
     for _ in range(5):
         name = ready(api)
         sent, cancelled = characters.together(
-            lambda name=name: Api(api.owner).verb(name, "dispatch"),
-            lambda name=name: Api(api.owner).verb(name, "cancel", {"reason": "no longer needed"}),
+            partial(Api(api.owner).verb, name, "dispatch"),
+            partial(Api(api.owner).verb, name, "cancel", {"reason": "no longer needed"}),
         )
         assert cancelled.status_code == 200
         assert sent.status_code in (200, 409)
@@ -206,8 +206,8 @@ def test_an_overdue_review_is_escalated_when_somebody_looks(api: Api) -> None:
     name = api.submitted(human_approval_required=True)["checkpoint_id"]
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE handoff SET review_deadline = clock_timestamp() - %s WHERE checkpoint_id = %s",
-            [timedelta(seconds=1), name],
+            "UPDATE handoff SET review_deadline = clock_timestamp() - interval '1 s' WHERE checkpoint_id = %s",
+            [name],
         )
     assert api.handoff(name)["state"] == "escalated"
 
