@@ -136,7 +136,9 @@ def said(text: object, limit: int = 0) -> str:
     whole = "" if text is None else str(text)
     shown = whole if not limit or len(whole) <= limit else whole[:limit]
     left_out = len(whole) - len(shown)
-    words = shown if plain(shown) else format_html_join("", "{}", ((_piece(*piece),) for piece in pieces(shown)))
+    words = (
+        shown if plain(shown) else format_html_join("", "{}", ((_piece(*piece),) for piece in pieces(shown)))
+    )
     rest = format_html('… <span class="muted">(+{} characters)</span>', left_out) if left_out else ""
     return format_html("<bdi hx-ignore>{}{}</bdi>", words, rest)
 
