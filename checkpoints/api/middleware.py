@@ -45,10 +45,13 @@ class MachineSurface:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not is_ours(request.path_info):
-            return self.get_response(request)
         started = time.perf_counter()
         identify(request)
+        if not is_ours(request.path_info):
+            with structlog.contextvars.bound_contextvars(request_id=request.request_id):  # type: ignore[attr-defined]
+                page = self.get_response(request)
+            page.headers["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
+            return page
         response: HttpResponseBase
         with structlog.contextvars.bound_contextvars(request_id=request.request_id):  # type: ignore[attr-defined]
             try:

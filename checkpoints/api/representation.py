@@ -143,7 +143,7 @@ def _verdict(handoff: Handoff, run: CheckRun | None) -> JSONValue:
     return {
         "outcome": handoff.outcome,
         "reasons": list(handoff.reasons),
-        "checked_at": rfc3339(handoff.checked_at),
+        "checked_at": rfc3339(run.finished_at),
         "policy_version": handoff.policy_version,
         "document_tokens": run.document_tokens,
         "context_tokens": run.context_tokens,

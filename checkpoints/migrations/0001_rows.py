@@ -66,6 +66,7 @@ class Migration(migrations.Migration):
                 ("ended_at", models.DateTimeField(null=True)),
                 ("outcome", models.CharField(max_length=12, null=True)),
                 ("detail", models.TextField(blank=True, default="")),
+                ("mismatched", models.BooleanField(default=False)),
                 ("receiver", models.TextField(null=True)),
                 ("answer", models.JSONField()),
             ],

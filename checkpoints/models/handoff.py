@@ -9,10 +9,11 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.orchestrator import Orchestrator
 from checkpoints.types import State
 
@@ -60,9 +61,9 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
 
     def rejected_unseen(self) -> Self:
         """Rejected ones that nobody saw and no later checkpoint of the same session and task replaced."""
-        later = Handoff.objects.filter(
+        later = Handoff.objects.annotate(task=Coalesce("task_id", models.Value(""))).filter(
             session_id=models.OuterRef("session_id"),
-            task_id=models.OuterRef("task_id"),
+            task=Coalesce(models.OuterRef("task_id"), models.Value("")),
             handoff_sequence__gt=models.OuterRef("handoff_sequence"),
         )
         return self.filter(state=State.REJECTED).exclude(models.Exists(later))
@@ -244,8 +245,9 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, null=True)
     detail = models.TextField(blank=True, default="")
+    mismatched = models.BooleanField(default=False)  # the receiver acknowledged other content
     receiver = models.TextField(null=True)
-    answer = models.JSONField()
+    answer = ExactJSONField()
 
     class Meta:
         db_table = "attempt"

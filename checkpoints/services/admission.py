@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from checkpoints.errors import Conflict
+from checkpoints.errors import Conflict, InvalidInput
 from checkpoints.faults import fault
 from checkpoints.formats import with_short_names
 from checkpoints.handoffs.keys import derived_idempotency_key
@@ -18,7 +18,9 @@ from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff, Orchestrator, Session
 from checkpoints.services import audit
 from checkpoints.services.policy import active
-from checkpoints.types import Actor, State, Submission
+from checkpoints.types import Actor, CheckPolicy, State, Submission
+
+LAST_SEQUENCE = 2**53 - 1
 
 LAST_SEQUENCE = 2**53 - 1
 
@@ -100,6 +102,12 @@ def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, ac
         if submission.checkpoint_id is None and (known := _by_natural_key(session_pk, submission)):
             return Admitted(known, created=False)
         sequence = submission.handoff_sequence or last_sequence + 1
+        if sequence > LAST_SEQUENCE:
+            raise Conflict(
+                f"Session {submission.session_id} has used its last handoff_sequence. Begin a new session.",
+                slug="sequence-conflict",
+                extra={"next_sequence": None},
+            )
         handoff_id = uuid7()
         if sequence > LAST_SEQUENCE:
             raise Conflict(
@@ -172,6 +180,14 @@ def _existing(
     )
 
 
+def _retry_limit() -> int:
+    """The policy's bound; the default where the policy cannot be read, for storing never waits for it."""
+    try:
+        return active().compiled.max_retries
+    except InvalidInput:
+        return CheckPolicy().max_retries
+
+
 def _values(
     *,
     handoff_id: UUID,
@@ -185,7 +201,7 @@ def _values(
     actor: Actor,
 ) -> list[Any]:
     facts = with_short_names(submission.facts)
-    limit = active().compiled.max_retries
+    limit = _retry_limit()
     row = audit.build(
         audit.Entry(
             action="handoff.received",

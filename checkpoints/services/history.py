@@ -76,6 +76,8 @@ ANSWERS = """
     SELECT h.id, o.checkpoint_id, d.answers FROM handoff h
     JOIN handoff o ON o.session_id = h.session_id AND o.handoff_sequence <= h.handoff_sequence
     JOIN decision d ON d.handoff_id = o.id AND d.answers <> '[]'::jsonb
+        AND d.action = 'approve' AND d.round = o.round
+        AND o.state IN ('approved', 'dispatched', 'recoverable', 'acknowledged')
     WHERE h.id = ANY(%s) ORDER BY d.at
 """
 RUNS = """
