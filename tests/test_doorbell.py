@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import redis
@@ -30,12 +29,12 @@ def broker(django_db_setup: None) -> Iterator[redis.Redis]:
     client.close()
 
 
-def messages(broker: redis.Redis, count: int, seconds: float = 3.0) -> list[Any]:
+def messages(broker: redis.Redis, count: int, seconds: float = 3.0) -> list[bytes]:
     """The waiting messages, as soon as there are `count`; those of the end of the time otherwise."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and broker.llen(QUEUE) < count:
         time.sleep(0.02)
-    return list(broker.lrange(QUEUE, 0, -1))
+    return [bytes(item) for item in broker.lrange(QUEUE, 0, -1) if isinstance(item, bytes)]
 
 
 def test_a_ring_sends_one_message_for_the_drain(broker: redis.Redis) -> None:

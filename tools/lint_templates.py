@@ -51,15 +51,18 @@ def template_faults(text: str) -> Iterator[tuple[int, str]]:
 def code_faults(text: str) -> Iterator[tuple[int, str, str]]:
     """(line, name, what is wrong) for one Python file."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom | ast.Import):
-            continue
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if isinstance(node, ast.expr) and name in {"mark_safe", "SafeString", "csrf_exempt"}:
-            yield node.lineno, name, f"{name}: list it in tools/lint_templates.py with its reason, or escape"
-        if isinstance(node, ast.Call) and _called(node) in {"format_html", "format_html_join"}:
-            template = node.args[1 if _called(node) == "format_html_join" else 0]
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in {"mark_safe", "SafeString", "csrf_exempt"}:
+                yield (
+                    node.lineno,
+                    name,
+                    f"{name}: list it in tools/lint_templates.py with its reason, or escape",
+                )
+        elif isinstance(node, ast.Call) and (name := _called(node)) in {"format_html", "format_html_join"}:
+            template = node.args[1 if name == "format_html_join" else 0]
             if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
-                yield node.lineno, _called(node), f"{_called(node)} with a template that is not a literal"
+                yield node.lineno, name, f"{name} with a template that is not a literal"
 
 
 def _called(node: ast.Call) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import reviewqueue.up
 from reviewqueue.up.embedded import free_port
 from reviewqueue.up.options import WrongOption, read_options
 from reviewqueue.up.state import ROOT, State
@@ -131,3 +133,9 @@ def test_files_with_passwords_are_readable_by_their_owner_only(tmp_path: Path) -
     assert (tmp_path / "servers.json").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     assert state.passwords() == state.passwords()  # kept over a restart
+
+
+def test_the_documentation_lists_the_exit_codes_of_the_module() -> None:
+    documented = re.findall(r"^\| (\d) \|", (ROOT / "docs" / "running.md").read_text(), re.MULTILINE)
+    assert documented == re.findall(r"^    (\d)  ", reviewqueue.up.__doc__ or "", re.MULTILINE)
+    assert documented == [str(code) for code in range(8)]
