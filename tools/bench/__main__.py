@@ -53,6 +53,7 @@ def main() -> int:
     if on_servers:
         with Machine() as machine:
             for name in on_servers:
+                machine.use_database(name)
                 ON_SERVERS[name](machine, options.seconds)
     show("bench_duration", time.monotonic() - began, "s")
     return 0

@@ -29,6 +29,7 @@ from reviewqueue.up.embedded import NotUsable
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY_SECONDS = 60.0
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+TEMPLATE = "template_of_bench"
 NAIVE = "naive"
 ROWS = "bare_rows"  # the database of pgbench
 WEB_THREADS = 232  # as the product starts
@@ -46,6 +47,7 @@ class Machine:
         }
         self.postgres_port, self.valkey_port = embedded.free_port(), embedded.free_port()
         self.log = self.folder / "log"
+        self.database = TEMPLATE
         self._children: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Machine:
@@ -73,7 +75,7 @@ class Machine:
         self.start_valkey()
         with embedded.connect_when_ready(self.url("superuser", "postgres"), self._check) as connection:
             embedded.create_roles_and_database(connection, self.passwords)
-            for name in (NAIVE, ROWS):
+            for name in (TEMPLATE, NAIVE, ROWS):
                 embedded.create_database(connection, name)
             for name, wanted in DURABLE.items():
                 (found,) = connection.execute(f"SHOW {name}").fetchone() or ("nothing",)
@@ -85,21 +87,27 @@ class Machine:
         if self.postgres.poll() is not None:
             raise NotUsable(f"PostgreSQL ended with code {self.postgres.returncode}. {self.log.read_text()}")
 
+    def use_database(self, name: str) -> None:
+        """Go on in a database of this name, migrated and empty."""
+        with self.connect("postgres") as connection:
+            embedded.create_database(connection, name, template=TEMPLATE)
+        self.database = name
+
     # Addresses
 
-    def url(self, role: str, database: str = embedded.DATABASE) -> str:
+    def url(self, role: str, database: str | None = None) -> str:
         name = embedded.ROLES.get(role, embedded.SUPERUSER)
         return embedded.database_url(
-            role=name, password=self.passwords[role], port=self.postgres_port, database=database
+            role=name, password=self.passwords[role], port=self.postgres_port, database=database or self.database
         )
 
     def redis_url(self, number: int = 0) -> str:
         return embedded.valkey_url(port=self.valkey_port, password=self.passwords["valkey"], number=number)
 
-    def environment(self, database: str = embedded.DATABASE) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         return os.environ | {
-            "DATABASE_URL": self.url("app", database),
-            "DATABASE_OWNER_URL": self.url("owner", database),
+            "DATABASE_URL": self.url("app"),
+            "DATABASE_OWNER_URL": self.url("owner"),
             "REDIS_URL": self.redis_url(),
             "SECRET_KEY": self.passwords["app"],
             "DATA_DIR": str(self.folder / "data"),
@@ -182,7 +190,7 @@ class Machine:
 
     # The database
 
-    def connect(self, database: str = embedded.DATABASE) -> psycopg.Connection[Any]:
+    def connect(self, database: str | None = None) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url("superuser", database), autocommit=True)
 
     def number(self, query: str) -> float:
