@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from django.db import connection, transaction
 
+from checkpoints.faults import fault
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import compile_policy
 from checkpoints.services import audit
@@ -87,4 +88,6 @@ def publish(
                 policy_version=version,
             )
         )
+        fault("policy.before_commit")
+    fault("policy.after_commit")
     return row
