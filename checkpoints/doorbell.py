@@ -13,7 +13,7 @@ import time
 
 import redis
 import structlog
-from celery import current_app
+from celery import Celery
 from django.conf import settings
 from kombu import Connection
 
@@ -36,6 +36,9 @@ class _Ringer:
         self.wanted = threading.Event()
         self.pid = os.getpid()
         self.connection: Connection | None = None
+        # Its own application object: the project's is current only in the thread that imported it, if any did.
+        self.app = Celery("doorbell", set_as_current=False)
+        self.app.config_from_object("django.conf:settings", namespace="CELERY")
         self.client = redis.Redis.from_url(
             settings.REDIS_URL,
             socket_timeout=TIMEOUT_SECONDS,
@@ -66,10 +69,10 @@ class _Ringer:
         fault("doorbell.after_flag")
         options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, "socket_timeout": TIMEOUT_SECONDS}
         if self.connection is None:
-            self.connection = current_app.connection_for_write(
+            self.connection = self.app.connection_for_write(
                 connect_timeout=TIMEOUT_SECONDS, transport_options=options
             )
-        current_app.send_task(
+        self.app.send_task(
             "checkpoints.drain", connection=self.connection, retry=False, ignore_result=True, expires=30
         )
 

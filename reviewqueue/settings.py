@@ -188,6 +188,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
 ]
 MIDDLEWARE = [
     "checkpoints.api.middleware.MachineSurface",  # first: the API knows nothing of what follows
@@ -255,6 +256,8 @@ ACCOUNT_SIGNUP_ENABLED = False  # an admin makes accounts
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_RATE_LIMITS = {"login": f"{SIGN_INS_PER_MINUTE}/m/ip"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Review Queue"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
@@ -268,9 +271,9 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Review Queue",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
+    "DESCRIPTION": "The gate in front of agent handoffs. Every error is an RFC 9457 problem document.",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": ["checkpoints.api.openapi.add_components"],
 }
 
 # Celery. Rows in the database say what is due; messages are only doorbells, so none of them needs to survive.

@@ -20,5 +20,3 @@ if settings.SECRET_KEY_IS_RANDOM:
 
 die_with_parent()
 application = get_wsgi_application()
-
-import reviewqueue.celery  # noqa: E402, F401 - the doorbell rings with the product's Celery application

@@ -193,6 +193,17 @@ def test_an_approval_can_be_taken_back_until_it_goes_out(owner: Orchestrator) ->
     assert characters.reload(handoff).state == "dispatched"
 
 
+def test_a_form_of_an_earlier_round_decides_nothing(owner: Orchestrator) -> None:
+    alice, bob = characters.person(name="alice"), characters.person(name="bob")
+    old = characters.flagged(owner)
+    handoff = decided(old, alice)
+    undo(handoff_id=handoff.pk, reviewer=alice)
+    handoff = decided(characters.reload(handoff), bob)
+    with pytest.raises(StaleDecision):
+        decide(handoff_id=handoff.pk, reviewer=alice, form=characters.form(old))
+    assert unchanged(handoff)
+
+
 def test_nobody_takes_back_what_another_approved(owner: Orchestrator) -> None:
     handoff = decided(characters.flagged(owner), characters.person())
     with pytest.raises(NotAllowed):
@@ -250,6 +261,11 @@ def test_twenty_approvals_a_minute_are_enough(owner: Orchestrator, settings: Any
     assert unchanged(handoff)
     assert decided(handoff, characters.person()).state == "approved"
     assert django_settings.APPROVALS_PER_MINUTE == 2
+
+
+def test_zero_switches_the_rate_of_approvals_off(owner: Orchestrator, settings: Any) -> None:
+    settings.APPROVALS_PER_MINUTE = 0
+    assert decided(characters.flagged(owner), characters.person()).state == "approved"
 
 
 def test_without_a_signing_key_nothing_is_approved_and_nothing_is_lost(owner: Orchestrator) -> None:

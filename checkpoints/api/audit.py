@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import keyset
+from checkpoints.api.documents import TIME, page_of
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.keyset import Order
+from checkpoints.api.openapi import PAGING, described, query
 from checkpoints.api.parameters import Parameters, invalid
 from checkpoints.models import AuditEntry, AuditText, Handoff, Orchestrator, Scope
 from checkpoints.types import JSONObject, rfc3339
@@ -34,6 +35,21 @@ OWN: Final = """
 class AuditList(Endpoint):
     scope = Scope.AUDIT_READ
 
+    @described(
+        "listAudit",
+        "The audit trail in pages",
+        {200: page_of("AuditEntry")},
+        tag="audit",
+        scope=Scope.AUDIT_READ.value,
+        parameters=[
+            query("actor", "Whose id is this."),
+            query("action", "Of this action, such as handoff.approved."),
+            query("subject", "kind:id; a handoff may be named by its checkpoint_id."),
+            query("from", "At this time or later.", TIME),
+            query("to", "Before this time.", TIME),
+            *PAGING,
+        ],
+    )
     def get(self, request: Request) -> HttpResponse:
         """Audit entries about this orchestrator's objects, newest first."""
         http = plain(request)
@@ -90,17 +106,9 @@ def _subject(given: str, owner: Orchestrator) -> Q:
     kind, colon, identifier = given.partition(":")
     if not colon or not kind or not identifier:
         raise invalid("subject", f"subject is {given[:64]!r}. Send kind:id, such as handoff:ckpt-7.")
-    if kind == "handoff" and not _is_uuid(identifier):
+    if kind == "handoff":
         named = (
             Handoff.objects.of(owner).filter(checkpoint_id=identifier).values_list("pk", flat=True).first()
         )
         identifier = str(named) if named else identifier
     return Q(subject_kind=kind, subject_id=identifier)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -7,12 +7,14 @@ from typing import ClassVar, Final
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import extend_schema_view
 from rest_framework.request import Request
 
 from checkpoints.api import bodies
-from checkpoints.api.documents import ACK, CANCEL, DISPATCH, FAIL, REFUSE
+from checkpoints.api.documents import ACK, CANCEL, DISPATCH, FAIL, REFUSE, ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.handoffs import unknown_handoff
+from checkpoints.api.openapi import described, header
 from checkpoints.api.parameters import invalid
 from checkpoints.api.representation import resource, resource_answer
 from checkpoints.canonical import normalize_claimed
@@ -28,6 +30,21 @@ _KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 class Dispatch(Endpoint):
     scope = Scope.HANDOFFS_DISPATCH
 
+    @described(
+        "dispatchHandoff",
+        "Ask for an attempt",
+        {200: ref("Dispatched")},
+        tag="dispatch",
+        scope=Scope.HANDOFFS_DISPATCH.value,
+        body=DISPATCH,
+        parameters=[
+            header("Idempotency-Key", "1 to 255 printable ASCII characters: the same key gets the same answer.")
+        ],
+        problems=[
+            "not-found", "not-dispatchable", "attempt-in-flight", "attempt-superseded", "ticket-expired",
+            "ticket-content-mismatch", "signer-unavailable",
+        ],
+    )  # fmt: skip
     def post(self, request: Request, checkpoint_id: str) -> HttpResponse:
         """Ask for an attempt before anything is sent. The answer is what the receiver gets."""
         http = plain(request)
@@ -57,6 +74,23 @@ class Report(Endpoint):
         return resource_answer(resource(Handoff.objects.with_names().get(pk=handoff_id)))
 
 
+@extend_schema_view(
+    post=described(
+        "acknowledgeHandoff",
+        "The receiver took over",
+        {200: ref("Handoff")},
+        tag="dispatch",
+        scope=Scope.HANDOFFS_DISPATCH.value,
+        body=ACK,
+        problems=[
+            "not-found",
+            "attempt-not-found",
+            "attempt-superseded",
+            "digest-mismatch",
+            "invalid-transition",
+        ],
+    )
+)
 class Acknowledge(Report):
     """The receiver took over."""
 
@@ -74,6 +108,17 @@ class Acknowledge(Report):
         )
 
 
+@extend_schema_view(
+    post=described(
+        "failHandoff",
+        "The attempt was lost",
+        {200: ref("Handoff")},
+        tag="dispatch",
+        scope=Scope.HANDOFFS_DISPATCH.value,
+        body=FAIL,
+        problems=["not-found", "attempt-not-found", "attempt-superseded", "invalid-transition"],
+    )
+)
 class Fail(Report):
     """The attempt was lost; it uses a retry."""
 
@@ -90,6 +135,17 @@ class Fail(Report):
         )
 
 
+@extend_schema_view(
+    post=described(
+        "refuseHandoff",
+        "The receiver declined",
+        {200: ref("Handoff")},
+        tag="dispatch",
+        scope=Scope.HANDOFFS_DISPATCH.value,
+        body=REFUSE,
+        problems=["not-found", "attempt-not-found", "attempt-superseded", "invalid-transition"],
+    )
+)
 class Refuse(Report):
     """The receiver declined; a person looks again and no retry is used."""
 
@@ -105,6 +161,17 @@ class Refuse(Report):
         )
 
 
+@extend_schema_view(
+    post=described(
+        "cancelHandoff",
+        "The handoff is no longer wanted",
+        {200: ref("Handoff")},
+        tag="dispatch",
+        scope=Scope.HANDOFFS_DISPATCH.value,
+        body=CANCEL,
+        problems=["not-found", "invalid-transition"],
+    )
+)
 class Cancel(Report):
     """The sender no longer wants the handoff."""
 

@@ -9,9 +9,11 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import keyset
+from checkpoints.api.documents import ATTEMPT_NUMBER, OBJECT, one_of, page_of, ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
-from checkpoints.api.holding import UNTIL, hold
+from checkpoints.api.holding import UNTIL, Held, hold
 from checkpoints.api.keyset import Order
+from checkpoints.api.openapi import PAGING, WAIT, described, header, query
 from checkpoints.api.parameters import Parameters, wait_seconds
 from checkpoints.api.representation import one, resource, resource_answer, resources
 from checkpoints.errors import NotFound
@@ -50,17 +52,31 @@ def unknown_handoff() -> NotFound:
 class HandoffDetail(Endpoint):
     scope = Scope.HANDOFFS_READ
 
+    @described(
+        "getHandoff",
+        "One handoff",
+        {200: ref("Handoff"), 304: None},
+        tag="handoffs",
+        scope=Scope.HANDOFFS_READ.value,
+        problems=["not-found"],
+        parameters=[
+            query("until", "With `Prefer: wait=N`: what to wait for.", one_of([*UNTIL])),
+            WAIT,
+            header("If-None-Match", "The ETag that the caller holds."),
+        ],
+    )
     def get(self, request: Request, checkpoint_id: str) -> HttpResponse:
         """The handoff as it is now, or as soon as it is where `until` waits for it. Reading never consumes."""
         http = plain(request)
         until = Parameters(http, single=("until",)).choice("until", tuple(UNTIL), "verdict")
-        known = own_handoff(self.orchestrator, checkpoint_id)
-        held = hold(
-            lambda: own_handoff(self.orchestrator, checkpoint_id),
-            handoff_id=known.pk,
-            until=until,
-            seconds=wait_seconds(http),
-        )
+        held = Held(own_handoff(self.orchestrator, checkpoint_id))
+        if (seconds := wait_seconds(http)) is not None:
+            held = hold(
+                lambda: own_handoff(self.orchestrator, checkpoint_id),
+                handoff_id=held.handoff.pk,
+                until=until,
+                seconds=seconds,
+            )
         response = resource_answer(resource(held.handoff), headers=held.headers)
         return _unless_known(response, http.META.get("HTTP_IF_NONE_MATCH", ""))
 
@@ -69,6 +85,15 @@ class HandoffBody(Endpoint):
     scope = Scope.HANDOFFS_READ
     produces: ClassVar[tuple[str, ...]] = ()
 
+    @described(
+        "getHandoffBody",
+        "The exact bytes of a revision",
+        {200: OBJECT},
+        tag="handoffs",
+        scope=Scope.HANDOFFS_READ.value,
+        problems=["not-found"],
+        parameters=[query("revision", "Which one; without it the current.", ATTEMPT_NUMBER)],
+    )
     def get(self, request: Request, checkpoint_id: str) -> HttpResponse:
         """The exact bytes of a revision: the current one, or `revision`."""
         parameters = Parameters(plain(request), single=("revision",))
@@ -88,6 +113,30 @@ class HandoffBody(Endpoint):
 class HandoffList(Endpoint):
     scope = Scope.HANDOFFS_READ
 
+    @described(
+        "listHandoffs",
+        "Handoffs in pages",
+        {200: page_of("Handoff")},
+        tag="handoffs",
+        scope=Scope.HANDOFFS_READ.value,
+        parameters=[
+            query("state", "In one of these states.", one_of([*STATES]), many=True),
+            query(
+                "severity",
+                "Whose worst finding has one of these severities.",
+                one_of([*SEVERITIES]),
+                many=True,
+            ),
+            query("finding", "With a finding of one of these codes.", many=True),
+            query("target_role", "Handed to one of these roles.", many=True),
+            query("agent_role", "Handed over by one of these roles.", many=True),
+            query("session_id", "Of this session."),
+            query("task_id", "Of this task."),
+            query("q", "Whose title or ids contain this text."),
+            query("ordering", "The order; a minus turns it round.", one_of([*ORDERS])),
+            *PAGING,
+        ],
+    )
     def get(self, request: Request) -> HttpResponse:
         """Handoffs of this orchestrator, filtered, in keyset pages."""
         http = plain(request)

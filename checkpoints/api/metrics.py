@@ -43,6 +43,10 @@ def observe(request: HttpRequest, status: int, seconds: float) -> None:
 class Work(Collector):
     """Read at each scrape. Without a database the series are missing, not zero."""
 
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: registering must not ask the database."""
+        return iter(())
+
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "reviewqueue_waiters", "Requests that wait in this process", waiting.listener().count

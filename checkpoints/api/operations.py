@@ -12,7 +12,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 from rest_framework.request import Request
 
 from checkpoints.api import metrics
+from checkpoints.api.documents import TEXT, ref
 from checkpoints.api.endpoint import PublicEndpoint, answer, plain
+from checkpoints.api.openapi import described
 from checkpoints.errors import Unauthenticated
 from checkpoints.services.health import readiness
 
@@ -22,6 +24,7 @@ metrics.register(REGISTRY)
 class Health(PublicEndpoint):
     produces: ClassVar[tuple[str, ...]] = ()
 
+    @described("getHealth", "This process answers", {200: ref("Health")}, tag="operations")
     def get(self, request: Request) -> HttpResponse:
         """This process answers. Nothing else is looked at."""
         return answer({"status": "ok"})
@@ -30,6 +33,12 @@ class Health(PublicEndpoint):
 class Ready(PublicEndpoint):
     produces: ClassVar[tuple[str, ...]] = ()
 
+    @described(
+        "getReadiness",
+        "Whether requests should be sent here",
+        {200: ref("Readiness"), 503: ref("Readiness")},
+        tag="operations",
+    )
     def get(self, request: Request) -> HttpResponse:
         """Whether requests should be sent here: 503 without database, migrations or a worker since the start."""
         found = readiness()
@@ -43,6 +52,14 @@ class Ready(PublicEndpoint):
 class Metrics(PublicEndpoint):
     produces: ClassVar[tuple[str, ...]] = ()
 
+    @described(
+        "getMetrics",
+        "Prometheus text",
+        {200: TEXT},
+        tag="operations",
+        media_type="text/plain",
+        problems=["unauthenticated"],
+    )
     def get(self, request: Request) -> HttpResponse:
         """Prometheus text, for callers on this machine or with METRICS_TOKEN."""
         if not (_from_here(plain(request)) or _has_token(plain(request))):

@@ -9,7 +9,10 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import bodies
+from checkpoints.api.documents import ANYTHING, OBJECT, one_of, page_of, ref
+from checkpoints.api.documents import TEXT as TEXT_SCHEMA
 from checkpoints.api.endpoint import Endpoint, PublicEndpoint, accepted, answer, plain
+from checkpoints.api.openapi import described, query
 from checkpoints.api.parameters import Parameters, invalid
 from checkpoints.canonical import canonicalize, digest, digest_bytes, parse_value
 from checkpoints.checks.catalogue import CATALOGUE
@@ -33,6 +36,7 @@ TEXT: Final = "text/plain"
 
 
 class Checks(PublicEndpoint):
+    @described("listChecks", "The catalogue of checks", {200: page_of("Check")}, tag="reference")
     def get(self, request: Request) -> HttpResponse:
         """Every check, with its severity and disposition as shipped, and the gate at which it speaks."""
         Parameters(plain(request))
@@ -41,6 +45,7 @@ class Checks(PublicEndpoint):
 
 
 class SchemaList(PublicEndpoint):
+    @described("listSchemas", "The known formats", {200: page_of("Format")}, tag="reference")
     def get(self, request: Request) -> HttpResponse:
         """The formats whose schemas can be fetched."""
         Parameters(plain(request))
@@ -52,6 +57,9 @@ class SchemaList(PublicEndpoint):
 
 
 class SchemaDetail(PublicEndpoint):
+    @described(
+        "getSchema", "The JSON Schema of a format", {200: OBJECT}, tag="reference", problems=["not-found"]
+    )
     def get(self, request: Request, name: str) -> HttpResponse:
         """The JSON Schema of a format."""
         Parameters(plain(request))
@@ -63,6 +71,15 @@ class SchemaDetail(PublicEndpoint):
 class Digests(Endpoint):
     scope = Scope.CHECKPOINTS_WRITE
 
+    @described(
+        "computeDigests",
+        "Canonical form and digests of a JSON value",
+        {200: ref("Digests")},
+        tag="reference",
+        scope=Scope.CHECKPOINTS_WRITE.value,
+        body=ANYTHING,
+        parameters=[query("claimed", "A hash: what was it taken over?")],
+    )
     def post(self, request: Request) -> HttpResponse:
         """Canonical form and digests of any JSON value; with `claimed`, what a wrong hash was taken over."""
         http = plain(request)
@@ -85,6 +102,13 @@ class Digests(Endpoint):
 class Policy(Endpoint):
     scope = Scope.POLICY_READ
 
+    @described(
+        "getPolicy",
+        "The policy in force",
+        {200: ref("Policy")},
+        tag="reference",
+        scope=Scope.POLICY_READ.value,
+    )
     def get(self, request: Request) -> HttpResponse:
         """The policy that the next check goes by, as it was published."""
         Parameters(plain(request))
@@ -101,6 +125,23 @@ class Policy(Endpoint):
 class Prompt(Endpoint):
     produces: ClassVar[tuple[str, ...]] = (TEXT, "text/markdown", "application/json")
 
+    @described(
+        "getPrompt",
+        "The checkpoint prompt for a sending agent",
+        {200: TEXT_SCHEMA, (200, "application/json"): ref("Prompt")},
+        tag="reference",
+        scope=None,
+        media_type=("text/plain", "text/markdown"),
+        parameters=[
+            query("agent_role", "Who hands over."),
+            query("target_role", "Who takes over."),
+            query(
+                "risk_level",
+                "How risky the handoff is.",
+                one_of(["low", "medium", "normal", "high", "critical"]),
+            ),
+        ],
+    )
     def get(self, request: Request) -> HttpResponse:
         """The checkpoint prompt for a sending agent, from the live policy."""
         http = plain(request)

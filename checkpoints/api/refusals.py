@@ -9,9 +9,11 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import keyset
+from checkpoints.api.documents import page_of
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.handoffs import file_answer
 from checkpoints.api.keyset import Order
+from checkpoints.api.openapi import PAGING, described
 from checkpoints.api.parameters import Parameters
 from checkpoints.errors import NotFound
 from checkpoints.models import Refusal, RefusalBody, Scope
@@ -23,6 +25,14 @@ NEWEST_FIRST = Order("at", descending=True)
 class RefusalList(Endpoint):
     scope = Scope.HANDOFFS_READ
 
+    @described(
+        "listRefusals",
+        "What was refused and is kept",
+        {200: page_of("Refusal")},
+        tag="checkpoints",
+        scope=Scope.HANDOFFS_READ.value,
+        parameters=PAGING,
+    )
     def get(self, request: Request) -> HttpResponse:
         """The refused bodies that are still kept, newest first."""
         http = plain(request)
@@ -36,6 +46,15 @@ class RefusalBytes(Endpoint):
     scope = Scope.HANDOFFS_READ
     produces: ClassVar[tuple[str, ...]] = ()
 
+    @described(
+        "getRefusalBody",
+        "The exact bytes that were refused",
+        {200: {"type": "string", "format": "binary"}},
+        tag="checkpoints",
+        scope=Scope.HANDOFFS_READ.value,
+        problems=["not-found"],
+        media_type="application/octet-stream",
+    )
     def get(self, request: Request, refusal_id: UUID) -> HttpResponse:
         """The exact bytes that were refused."""
         Parameters(plain(request))

@@ -6,8 +6,10 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from checkpoints.api import keyset
+from checkpoints.api.documents import ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.keyset import Order
+from checkpoints.api.openapi import PAGING, described
 from checkpoints.api.parameters import Parameters
 from checkpoints.api.representation import resources
 from checkpoints.errors import NotFound
@@ -22,6 +24,15 @@ IN_SEQUENCE = Order("handoff_sequence", descending=False, read=int)
 class SessionDetail(Endpoint):
     scope = Scope.HANDOFFS_READ
 
+    @described(
+        "getSession",
+        "A session with its handoffs",
+        {200: ref("Session")},
+        tag="sessions",
+        scope=Scope.HANDOFFS_READ.value,
+        problems=["not-found"],
+        parameters=PAGING,
+    )
     def get(self, request: Request, session_id: str) -> HttpResponse:
         """A session: its handoffs by sequence, gaps, delegated runs and state counts."""
         http = plain(request)
@@ -51,6 +62,14 @@ class SessionDetail(Endpoint):
 class SessionRecovery(Endpoint):
     scope = Scope.HANDOFFS_READ
 
+    @described(
+        "getRecovery",
+        "What to do next, and from which snapshot",
+        {200: ref("Recovery")},
+        tag="sessions",
+        scope=Scope.HANDOFFS_READ.value,
+        problems=["not-found"],
+    )
     def get(self, request: Request, session_id: str) -> HttpResponse:
         """What to do next in a session, and the snapshot that was last let through."""
         Parameters(plain(request))

@@ -5,12 +5,21 @@ from __future__ import annotations
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from checkpoints.api.documents import ref
 from checkpoints.api.endpoint import PublicEndpoint, answer
+from checkpoints.api.openapi import described
 from checkpoints.api.problems import TYPES
 from checkpoints.errors import NotFound
 
 
 class ProblemTypeDetail(PublicEndpoint):
+    @described(
+        "getProblemType",
+        "What a problem means",
+        {200: ref("ProblemType")},
+        tag="operations",
+        problems=["not-found"],
+    )
     def get(self, request: Request, slug: str) -> HttpResponse:
         """One problem type."""
         known = TYPES.get(slug)

@@ -6,6 +6,7 @@ from django.urls import path
 
 from checkpoints.api.audit import AuditList
 from checkpoints.api.dispatching import Acknowledge, Cancel, Dispatch, Fail, Refuse
+from checkpoints.api.documentation import Documentation, Schema
 from checkpoints.api.handoffs import HandoffBody, HandoffDetail, HandoffList
 from checkpoints.api.operations import Health, Metrics, Ready
 from checkpoints.api.reference import Checks, Digests, Policy, Prompt, SchemaDetail, SchemaList
@@ -43,6 +44,8 @@ urlpatterns = [
     path("api/v1/tickets/verify", TicketVerify.as_view(), name="ticket-verify"),
     path("api/v1/tickets/<str:reference>", TicketDetail.as_view(), name="ticket-detail"),
     path("api/v1/audit", AuditList.as_view(), name="audit-list"),
+    path("api/v1/schema", Schema.as_view(), name="schema"),
+    path("api/docs", Documentation.as_view(), name="documentation"),
     path(".well-known/jwks.json", Keys.as_view(), name="key-list"),
     path("healthz", Health.as_view(), name="health"),
     path("readyz", Ready.as_view(), name="readiness"),

@@ -671,6 +671,14 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="handoff",
+            index=models.Index(
+                condition=models.Q(("state", "escalated")),
+                fields=["-severity", "review_deadline", "id"],
+                name="handoff_escalated",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="handoff",
             index=models.Index(fields=["orchestrator", "-received_at", "-id"], name="handoff_newest_first"),
         ),
         migrations.AddIndex(

@@ -199,6 +199,11 @@ class Handoff(models.Model):
             models.Index(
                 fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"
             ),
+            models.Index(
+                fields=["-severity", "review_deadline", "id"],
+                condition=Q(state="escalated"),
+                name="handoff_escalated",
+            ),
             models.Index(fields=["orchestrator", "-received_at", "-id"], name="handoff_newest_first"),
             models.Index(fields=["orchestrator", "review_deadline", "id"], name="handoff_by_deadline"),
             models.Index(fields=["orchestrator", "handoff_sequence", "id"], name="handoff_by_sequence"),

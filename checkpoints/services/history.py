@@ -1,5 +1,7 @@
 """What a check may know besides its document (contract §4, History), collected for a whole batch at once.
 
+For a handoff that was judged before, the order of the session is that of its first verdict.
+
 Each query costs the same in a session of ten checkpoints and of ten thousand: it walks an index from the row.
 """
 
@@ -28,7 +30,8 @@ NEIGHBOURS = """
     FROM handoff h
     LEFT JOIN LATERAL (
         SELECT handoff_sequence AS sequence FROM handoff o
-        WHERE o.session_id = h.session_id AND o.checked_at IS NOT NULL AND o.id <> h.id
+        WHERE o.session_id = h.session_id AND o.id <> h.id AND o.checked_at IS NOT NULL
+            AND (h.checked_at IS NULL OR o.checked_at < h.checked_at)
         ORDER BY handoff_sequence DESC LIMIT 1
     ) judged ON true
     LEFT JOIN LATERAL (

@@ -102,7 +102,7 @@ def claim(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
 @page(may=Act.CLAIM, methods=("POST",))
 def release(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
-        forms.read(posted, forms.ALWAYS)
+        forms.read(posted, forms.REASON)
         claiming.release(handoff_id=handoff_id, reviewer=request.user, request=actor(request))
         return back(request, handoff_id)
 
@@ -128,7 +128,7 @@ def reopen(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
 @page(may=Act.DECIDE, methods=("POST",))
 def undo(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
-        forms.read(posted, forms.ALWAYS)
+        forms.read(posted, forms.REASON)
         deciding.undo(handoff_id=handoff_id, reviewer=request.user, request=actor(request))
         messages.success(
             request, "Taken back. The ticket is void and the handoff waits for a decision again."

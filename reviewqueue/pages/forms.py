@@ -15,7 +15,7 @@ DECISION = ALWAYS | {
     "action", "reason", "content_digest", "version", "external_ticket", "target", "advice", "question",
 }  # fmt: skip
 EDIT = ALWAYS | {"document", "reason", "content_digest", "version"}
-REASON = ALWAYS | {"reason"}
+REASON = ALWAYS | {"reason", "content_digest", "version"}  # what was on the screen may come along
 ANSWER, RECONCILE = "answer:", "reconcile:"
 
 

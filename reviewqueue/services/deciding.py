@@ -278,8 +278,7 @@ def _repeated(handoff: Handoff, reviewer: User, action: str, content_digest: str
     last = handoff.decisions.filter(actor_id=reviewer.public_id).order_by("-at").first()
     if not last or (last.action, last.content_digest) != (action, content_digest):
         return None
-    withdrawn = last.round != handoff.round and handoff.state in (State.FLAGGED.value, State.ESCALATED.value)
-    return None if withdrawn else last
+    return last if last.round == handoff.round else None  # a later round asks anew
 
 
 def _refuse_unfit_approver(
@@ -317,7 +316,7 @@ def _refuse_velocity(reviewer: User, at: datetime) -> None:
     recent = Decision.objects.filter(
         actor_id=reviewer.public_id, action=Action.APPROVE, at__gt=at - timedelta(minutes=1)
     ).count()
-    if recent >= settings.APPROVALS_PER_MINUTE:
+    if settings.APPROVALS_PER_MINUTE and recent >= settings.APPROVALS_PER_MINUTE:
         raise TooFast(
             f"You approved {recent} handoffs within a minute. Take a moment; the form keeps what you typed.",
             retry_after=60,

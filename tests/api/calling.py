@@ -12,6 +12,7 @@ from checkpoints.services import tokens
 from checkpoints.services.verification import drain
 from checkpoints.types import Actor
 from tests import characters
+from tests.api.conformance import conforming
 
 CLI = Actor(kind="system", id="system:test", label="Test")
 JSON = "application/json"
@@ -26,12 +27,12 @@ class Api:
         self.client = Client(headers={"Authorization": f"Bearer {self.token}"})
 
     def get(self, path: str, **headers: str) -> Any:
-        return self.client.get(path, headers=_headers(headers))
+        return conforming("GET", path, self.client.get(path, headers=_headers(headers)))
 
     def post(self, path: str, body: Any = None, *, content_type: str = JSON, **headers: str) -> Any:
         data = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
         # `generic` sends bytes as they are; the header is given even where the body is empty.
-        return self.client.generic(
+        response = self.client.generic(
             "POST",
             path,
             data,
@@ -39,6 +40,7 @@ class Api:
             headers=_headers(headers),
             CONTENT_TYPE=content_type,
         )
+        return conforming("POST", path, response)
 
     def submit(self, body: Any, **headers: str) -> Any:
         return self.post("/api/v1/checkpoints", body, **headers)

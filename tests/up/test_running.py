@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +19,9 @@ import psutil
 import psycopg
 import pytest
 
-from reviewqueue.up.embedded import SUPERUSER, database_url, free_port
+from reviewqueue.up.embedded import SUPERUSER, database_url, free_port, postgres_folder
 from reviewqueue.up.state import ROOT
+from tests.servers import Servers
 
 pytestmark = [pytest.mark.full, pytest.mark.chaos, pytest.mark.xdist_group("running")]
 
@@ -27,10 +29,10 @@ pytestmark = [pytest.mark.full, pytest.mark.chaos, pytest.mark.xdist_group("runn
 class Running:
     """One `python -m reviewqueue.up` in `data_dir`, ready."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **variables: str) -> None:
         self.data_dir, self.port = data_dir, free_port()
         self.output = data_dir.parent / f"output-{self.port}"
-        environment = os.environ | {"DATA_DIR": str(data_dir), "PORT": str(self.port)}
+        environment = os.environ | {"DATA_DIR": str(data_dir), "PORT": str(self.port)} | variables
         with self.output.open("wb") as output:
             argv = [sys.executable, "-m", "reviewqueue.up"]
             self.process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=output, stderr=output)
@@ -44,8 +46,9 @@ class Running:
 
     def program(self, name: str) -> psutil.Process:
         """The child whose command line has `name`, not its own children."""
-        children = psutil.Process(self.process.pid).children()
-        return next(child for child in children if name in child.cmdline())
+        children = psutil.Process(self.process.pid).children
+        until(lambda: any(name in child.cmdline() for child in children()), 10)
+        return next(child for child in children() if name in child.cmdline())
 
     def servers(self) -> Any:
         return json.loads((self.data_dir / "servers.json").read_text())
@@ -70,8 +73,11 @@ def until(condition: Callable[[], bool], seconds: float, explain: Callable[[], s
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("run") / "data"
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One folder for all tests here: the first start is cold, the others are warm."""
+    folder = tmp_path_factory.mktemp("run") / "data"
+    yield folder
+    shutil.rmtree(postgres_folder(folder), ignore_errors=True)  # for root it may lie outside
 
 
 @pytest.fixture
@@ -177,3 +183,17 @@ def test_the_death_of_the_starting_process_stops_everything(data_dir: Path) -> N
     parent.kill()
     parent.wait()
     assert psutil.wait_procs(family, timeout=8)[1] == []
+
+
+def test_other_servers_are_used_where_variables_name_them(servers: Servers, tmp_path: Path) -> None:
+    servers.create_database("reviewqueue_elsewhere")
+    variables = servers.environment("reviewqueue_elsewhere", number=9)
+    one = Running(tmp_path / "data", **variables)
+    try:
+        names = {child.name() for child in psutil.Process(one.process.pid).children()}
+        assert not names & {"postgres", "valkey-server"}
+        with psycopg.connect(variables["DATABASE_URL"]) as app:
+            assert app.execute("SELECT count(*) > 0 FROM handoff").fetchone() == (True,)
+    finally:
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(15) == 0
