@@ -16,8 +16,8 @@ test: .venv-dev  ## the suite on throw-away servers, without the long tests
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup
 
-chaos: .venv-dev  ## only the tests that kill and pause real processes
-	@$(PYTHON_RUN) -m pytest -q -m chaos
+chaos: .venv-dev  ## a minute of kills, pauses and restarts, judged from outside (ARGS="--seconds 300 --seed 7")
+	@$(PYTHON_RUN) -m tools.chaos $(ARGS)
 
 bench: .venv-dev  ## figures as JSON lines
 	@$(PYTHON_RUN) -m tools.bench

@@ -11,6 +11,7 @@ import structlog
 from django.db import connection, transaction
 
 from checkpoints.errors import InvalidInput
+from checkpoints.faults import fault
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import compile_policy
 from checkpoints.services import audit
@@ -103,4 +104,6 @@ def publish(
                 policy_version=version,
             )
         )
+        fault("policy.before_commit")
+    fault("policy.after_commit")
     return row

@@ -98,7 +98,10 @@ class Machine:
     def url(self, role: str, database: str | None = None) -> str:
         name = embedded.ROLES.get(role, embedded.SUPERUSER)
         return embedded.database_url(
-            role=name, password=self.passwords[role], port=self.postgres_port, database=database or self.database
+            role=name,
+            password=self.passwords[role],
+            port=self.postgres_port,
+            database=database or self.database,
         )
 
     def redis_url(self, number: int = 0) -> str:
