@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import setup_logging, worker_process_init, worker_ready
 from django.conf import settings
 
 from reviewqueue.processes import die_with_parent
@@ -31,3 +31,9 @@ def keep_our_logging(**_: Any) -> None:
 def end_with_the_worker(**_: Any) -> None:
     """A pool process that is busy when its worker is killed must not finish alone."""
     die_with_parent()
+
+
+@worker_ready.connect
+def sweep_at_once(**_: Any) -> None:
+    """What became due while no worker ran need not wait for the schedule, and `/readyz` sees the worker."""
+    app.send_task("checkpoints.sweep", expires=5)

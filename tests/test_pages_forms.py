@@ -449,3 +449,23 @@ def test_a_token_that_makes_no_sense_is_refused_beside_the_form(db, change):
 
 def test_reading_a_form_keeps_only_its_own_fields():
     assert forms.read(QueryDict("reason=a&next=/"), forms.REASON) == {"reason": "a", "next": "/"}
+
+
+def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(db):
+    handoff = flagged(orchestrator())
+    response = Client().post(f"{detail_url(handoff)}decide/", {"action": "approve"})
+    assert response.status_code == 302
+    assert response["Location"] == f"/accounts/login/?next={detail_url(handoff)}"
+
+
+def test_after_a_decision_the_next_item_is_offered(db):
+    owner = orchestrator()
+    step = document()["completed_steps"][0]
+    worse = judged(owner, document(completed_steps=[step, step]))
+    handoff = flagged(owner)
+    client = signed_in(person())
+    decide(client, handoff, "abort", reason="Wrong customer")
+    body = client.get(detail_url(handoff)).content.decode()
+    assert "Next in the queue" in body
+    assert detail_url(handoff) not in body[body.index('class="following"') :][:200]
+    assert worse.state == "flagged"

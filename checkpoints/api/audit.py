@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
@@ -107,17 +106,9 @@ def _subject(given: str, owner: Orchestrator) -> Q:
     kind, colon, identifier = given.partition(":")
     if not colon or not kind or not identifier:
         raise invalid("subject", f"subject is {given[:64]!r}. Send kind:id, such as handoff:ckpt-7.")
-    if kind == "handoff" and not _is_uuid(identifier):
+    if kind == "handoff":
         named = (
             Handoff.objects.of(owner).filter(checkpoint_id=identifier).values_list("pk", flat=True).first()
         )
         identifier = str(named) if named else identifier
     return Q(subject_kind=kind, subject_id=identifier)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

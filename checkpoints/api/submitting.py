@@ -26,8 +26,8 @@ from checkpoints.services.submission import keep_refused, submit, submit_many
 from checkpoints.types import JSONObject, JSONValue, Limits
 
 MOST_ITEMS: Final = 100
-# The object and the array around each item.
-AROUND: Final = 2
+# Deep enough that an item which is too deep is refused alone, and no deeper than every JSON reader goes.
+DEEPEST_BATCH: Final = 512
 
 
 class Checkpoints(Endpoint):
@@ -111,9 +111,8 @@ class CheckpointBatch(Endpoint):
 
 def _items(body: bytes) -> list[bytes]:
     """The exact bytes of each item. Raises Refused for the whole request: bytes nobody can read alike, or no batch."""
-    around = bodies.limits()
     # Each item is judged by the limits of a single one; the body's size bounds how many values there are.
-    value = parse(body, Limits(settings.BATCH_BYTES, around.depth + AROUND, settings.BATCH_BYTES))
+    value = parse(body, Limits(settings.BATCH_BYTES, DEEPEST_BATCH, settings.BATCH_BYTES))
     items = value.get("items")
     if set(value) != {"items"} or not isinstance(items, list) or not 1 <= len(items) <= MOST_ITEMS:
         detail = f'A batch is {{"items": […]}} with 1 to {MOST_ITEMS} checkpoints and no other member.'

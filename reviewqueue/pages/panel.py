@@ -50,14 +50,12 @@ def build(
     claim: Claim | None,
     at: datetime,
 ) -> Panel:
-    state = State(handoff.state)
     decides = access.may(user, Act.DECIDE)
     waits = handoff.state in AWAITING_PERSON
     risk = Risk(handoff.risk or policy.risk_default)
     approvals = [item for item in decisions if item.action == "approve" and item.round == handoff.round]
     approvals.sort(key=lambda item: item.at)
     live = claim if claim is not None and claim.expires_at > at else None
-    rule = policy.roles.get(handoff.target_role or "")
     missing = max(0, handoff.approvals_required - len(approvals)) if waits else 0
     senior_missing = (
         risk is Risk.HIGH and missing > 0 and not any(item.role == Role.SENIOR_OPERATOR for item in approvals)
@@ -67,23 +65,18 @@ def build(
         if decides and waits
         else ""
     )
+    ticket_needed = risk in policy.external_ticket_required_for
     return Panel(
         decides=decides,
         waits=waits,
         can_approve=decides and waits and not block,
         can_edit=decides and waits and FORMATS[handoff.format].editable,
-        can_abort=decides and state in TABLE[Event.ABORT],
-        can_send_back=decides and state in TABLE[Event.SEND_BACK],
-        can_escalate=decides and state in TABLE[Event.ESCALATE],
-        can_reopen=state is State.REJECTED and access.may(user, Act.REOPEN),
-        can_undo=state is State.APPROVED and any(item.actor_id == user.public_id for item in approvals),
-        can_claim=decides and (waits or state is State.REJECTED),
+        **_other_acts(handoff, user, approvals, decides=decides, waits=waits),
         approve_block=block,
         reason_needed=_reason_needed(handoff, risk),
-        ticket_needed=risk in policy.external_ticket_required_for,
-        ticket_shown=policy.external_ticket_matches is not None
-        or risk in policy.external_ticket_required_for,
-        fallback_role=(rule.fallback_role or "") if rule and state is State.ESCALATED else "",
+        ticket_needed=ticket_needed,
+        ticket_shown=ticket_needed or policy.external_ticket_matches is not None,
+        fallback_role=_fallback_role(handoff, policy),
         approvals=approvals,
         missing=missing,
         senior_missing=senior_missing,
@@ -91,6 +84,26 @@ def build(
         held_until=live.expires_at if live else None,
         held_by_you=live is not None and live.holder_id == user.pk,
     )
+
+
+def _other_acts(
+    handoff: Handoff, user: User, approvals: Sequence[Decision], *, decides: bool, waits: bool
+) -> dict[str, bool]:
+    """What the state machine allows from here, for this role."""
+    state = State(handoff.state)
+    return {
+        "can_abort": decides and state in TABLE[Event.ABORT],
+        "can_send_back": decides and state in TABLE[Event.SEND_BACK],
+        "can_escalate": decides and state in TABLE[Event.ESCALATE],
+        "can_reopen": state is State.REJECTED and access.may(user, Act.REOPEN),
+        "can_undo": state is State.APPROVED and any(item.actor_id == user.public_id for item in approvals),
+        "can_claim": decides and (waits or state is State.REJECTED),
+    }
+
+
+def _fallback_role(handoff: Handoff, policy: CheckPolicy) -> str:
+    rule = policy.roles.get(handoff.target_role or "")
+    return (rule.fallback_role or "") if rule and handoff.state == State.ESCALATED else ""
 
 
 def _approve_block(

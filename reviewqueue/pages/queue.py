@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -56,7 +56,7 @@ class QueueRow:
     severity: str
     title: str
     why: str
-    more: int
+    more: str
     tags: tuple[str, ...]
     since: datetime
     waited: str
@@ -101,10 +101,9 @@ def queue(request: PersonRequest) -> HttpResponse:
         **listing.around(path, given, found),
         "decides": access.may(request.user, Act.DECIDE),
         "now": at,
-        "badge": waiting.badge(),
     }
     if is_partial(request):
-        response = render(request, "queue.html#live", context)
+        response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
     else:
         response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
     response.headers["ETag"] = tag
@@ -136,7 +135,7 @@ def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
         severity=words.SEVERITIES[handoff.severity],
         title=words.cut(handoff.title, TITLE_LENGTH),
         why=why(handoff),
-        more=max(0, handoff.finding_count - 1),
+        more=_more(handoff),
         tags=tuple(_tags(handoff)),
         since=since,
         waited=words.span((at - since).total_seconds()),
@@ -149,6 +148,13 @@ def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
     )
 
 
+def most_urgent(user: User, at: datetime) -> QueueRow | None:
+    """The first item of the queue that nobody else works on: where to go after a decision."""
+    rows = waiting.tab("waiting", user).exclude(Q(claim__expires_at__gt=at) & ~Q(claim__holder=user))
+    first = rows.order_by(*(column.ordering(backwards=False) for column in URGENCY)).first()
+    return queue_row(first, user, at) if first else None
+
+
 def live_claim(handoff: Handoff, at: datetime) -> Claim | None:
     """The claim that counts now, from a row read together with its claim."""
     claim: Claim | None = getattr(handoff, "claim", None)
@@ -157,17 +163,30 @@ def live_claim(handoff: Handoff, at: datetime) -> Claim | None:
 
 def why(handoff: Handoff) -> str:
     """What stopped it in plain words: the first finding where findings did, else the first reason."""
-    reasons = [Reason(reason) for reason in handoff.reasons]
-    if handoff.first_finding and (not reasons or reasons[0] in (Reason.FINDINGS, Reason.REPORTED)):
+    if _finding_speaks(handoff):
         return handoff.first_finding
-    for reason in reasons:
-        return words.REASONS[reason]
-    return "Nothing was found"
+    return words.REASONS[Reason(handoff.reasons[0])] if handoff.reasons else "Nothing was found"
+
+
+def _finding_speaks(handoff: Handoff) -> bool:
+    stopped_by = handoff.reasons[0] if handoff.reasons else Reason.FINDINGS
+    return bool(handoff.first_finding) and stopped_by in (Reason.FINDINGS, Reason.REPORTED)
+
+
+def _more(handoff: Handoff) -> str:
+    """How many findings the line does not name."""
+    if _finding_speaks(handoff):
+        return (
+            f"and {words.plural(handoff.finding_count - 1, 'more finding')}"
+            if handoff.finding_count > 1
+            else ""
+        )
+    return f"and {words.plural(handoff.finding_count, 'finding')}" if handoff.finding_count else ""
 
 
 def _tags(handoff: Handoff) -> list[str]:
     tags = []
-    if handoff.risk == "high":
+    if handoff.risk == "high" and handoff.reasons[:1] != [Reason.RISK]:
         tags.append("high risk")
     if handoff.state == State.ESCALATED:
         tags.append("escalated")

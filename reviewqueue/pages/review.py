@@ -17,7 +17,7 @@ from checkpoints.formats import FORMATS, reread
 from checkpoints.models import CheckpointBody, Decision, Handoff
 from checkpoints.services import clock
 from checkpoints.services.policy import of_version
-from checkpoints.types import CheckPolicy, JSONValue, State, Submission
+from checkpoints.types import CheckPolicy, State, Submission
 from reviewqueue.pages import findings, hashes, panel, queue, snapshot, tree, verdict, words
 from reviewqueue.pages.forms import Typed
 from reviewqueue.pages.shell import (
@@ -32,6 +32,16 @@ from reviewqueue.pages.shell import (
 from reviewqueue.services.access import Act
 from reviewqueue.services.reading import record_reading
 
+OUTCOMES = (
+    ("happened", "It happened"),
+    ("did_not_happen", "It did not happen"),
+    ("unknown", "Still unknown"),
+)
+ADVICES = (
+    ("none", "decide itself"),
+    ("restart", "restart from the last good checkpoint"),
+    ("fallback", "use the fallback agent"),
+)
 NEIGHBOURS = 4  # handoffs of the session shown before and after this one
 
 
@@ -115,31 +125,39 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "format": FORMATS[handoff.format],
         "facts": _facts(handoff, submission, policy),
         "findings": found,
-        "hashes": hashes.comparisons(submission) if submission else [],
         "submission": submission,
-        "sections": snapshot.sections(submission) if submission else [],
-        "questions": snapshot.questions(submission) if submission else [],
-        "outcomes": (
-            ("happened", "It happened"),
-            ("did_not_happen", "It did not happen"),
-            ("unknown", "Still unknown"),
-        ),
-        "advices": (
-            ("none", "decide itself"),
-            ("restart", "restart from the last good checkpoint"),
-            ("fallback", "use the fallback agent"),
-        ),
-        "unknown_effects": submission.facts.needs_reconciliation if submission else (),
-        "lines": tree.lines(submission.payload, marks=findings.marks(found)) if submission else [],
-        "envelope": tree.lines(_without_payload(submission), root="/")
-        if submission and submission.envelope
-        else [],
+        "outcomes": OUTCOMES,
+        "advices": ADVICES,
+        **_document(submission, found),
         "decisions": _shown_decisions(decisions, request, view),
         "attempts": attempts,
         "session": _session(handoff),
         "tickets": handoff.tickets.order_by("-issued_at"),
         "row": queue.queue_row(handoff, request.user, at),
+        "following": None if view.waits or not view.decides else queue.most_urgent(request.user, at),
         "revisions": handoff.checkpoints.exclude(revision=1).order_by("revision"),
+    }
+
+
+def _document(submission: Submission | None, found: Sequence[findings.ShownFinding]) -> dict[str, Any]:
+    """What the page shows of the document itself; empty where its body is gone."""
+    if submission is None:
+        return {
+            "hashes": [],
+            "sections": [],
+            "questions": [],
+            "unknown_effects": (),
+            "lines": [],
+            "envelope": [],
+        }
+    envelope = {name: value for name, value in submission.envelope.items() if name != "payload"}
+    return {
+        "hashes": hashes.comparisons(submission),
+        "sections": snapshot.sections(submission),
+        "questions": snapshot.questions(submission),
+        "unknown_effects": submission.facts.needs_reconciliation,
+        "lines": tree.lines(submission.payload, marks=findings.marks(found)),
+        "envelope": tree.lines(envelope, root="/") if envelope else [],
     }
 
 
@@ -151,10 +169,6 @@ def read_submission(handoff: Handoff) -> Submission | None:
         .first()
     )
     return None if content is None else reread(bytes(content))
-
-
-def _without_payload(submission: Submission) -> dict[str, JSONValue]:
-    return {name: value for name, value in submission.envelope.items() if name != "payload"}
 
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:

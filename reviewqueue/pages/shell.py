@@ -60,8 +60,11 @@ def _answer(
     if request.method not in allowed:
         return HttpResponseNotAllowed(allowed)
     if not request.user.is_authenticated:
-        # A poll must not swap the sign-in page into the queue.
-        return HttpResponse(status=401) if is_partial(request) else redirect_to_login(request.get_full_path())
+        # A poll must not swap the sign-in page into the queue; an act leads back to the page of its form.
+        if is_partial(request):
+            return HttpResponse(status=401)
+        parent = request.path.rstrip("/").rpartition("/")[0] + "/"
+        return redirect_to_login(request.get_full_path() if "GET" in allowed else parent)
     try:
         if may is not None:
             access.require(request.user, may)

@@ -8,6 +8,7 @@ from datetime import datetime
 from json import dumps
 
 from django import template
+from django.utils.html import format_html, format_html_join
 
 from checkpoints.models import Decision, Handoff, Ticket
 from checkpoints.types import rfc3339
@@ -129,9 +130,20 @@ def pieces(text: object) -> list[tuple[str, str]]:
     return found
 
 
-@register.inclusion_tag("components/said.html")
-def said(text: object, limit: int = 0) -> dict[str, object]:
+@register.simple_tag
+def said(text: object, limit: int = 0) -> str:
     """A stranger's words: isolated, escaped, hidden characters as chips, at most `limit` characters."""
     whole = "" if text is None else str(text)
     shown = whole if not limit or len(whole) <= limit else whole[:limit]
-    return {"pieces": pieces(shown), "left_out": len(whole) - len(shown)}
+    left_out = len(whole) - len(shown)
+    words = (
+        shown if plain(shown) else format_html_join("", "{}", ((_piece(*piece),) for piece in pieces(shown)))
+    )
+    rest = format_html('… <span class="muted">(+{} characters)</span>', left_out) if left_out else ""
+    return format_html("<bdi hx-ignore>{}{}</bdi>", words, rest)
+
+
+def _piece(text: str, name: str) -> str:
+    if not name:
+        return text
+    return format_html('<span class="cp" title="{}">{}<span class="vh"> ({})</span></span>', name, text, name)

@@ -50,6 +50,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def last_line(log: Path) -> str:
+    """What a program said last, as a sentence; empty when it said nothing."""
+    lines = log.read_text(errors="replace").split("\n")
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return said if not said or said.endswith(".") else said + "."
+
+
 # Binaries and folders
 
 
@@ -166,7 +173,7 @@ def initialise_postgres(folder: Path, *, password: str, log: Path, durable: bool
         )
         if child.wait() != 0:
             shutil.rmtree(folder, ignore_errors=True)
-            raise NotUsable(f"PostgreSQL could not create its data folder {folder}: see {log}.")
+            raise NotUsable(f"PostgreSQL could not create {folder}: {last_line(log)} Its log: {log}")
     finally:
         password_file.unlink(missing_ok=True)
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from reviewqueue import processes
 from reviewqueue.up import embedded, programs
 from reviewqueue.up.children import spawn
-from reviewqueue.up.embedded import NotUsable
+from reviewqueue.up.embedded import NotUsable, last_line
 from reviewqueue.up.options import Options, WrongOption, read_options
 from reviewqueue.up.state import ROOT, AlreadyRunning, State, migrations_fingerprint, static_fingerprint
 from reviewqueue.up.supervisor import Child, KeepsCrashing, Supervisor, say
@@ -136,9 +136,10 @@ class Start:
             self._finish(static, "collectstatic")
             STATIC_STAMP.write_text(static_fingerprint())
         self._make_ticket_key()
-        self._start_programs()
+        self._start_programs("web", "worker")
         self._load_demo_data()
         self._wait_until_ready()
+        self._start_programs("beat")  # its imports would only slow down those that people wait for
         self._print_block(time.monotonic() - began)
 
     # Servers
@@ -194,13 +195,15 @@ class Start:
     def _spawn(
         self, arguments: Sequence[str], log: str, extra: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        return spawn(
+        process = spawn(
             [self.python, *arguments],
             log=self.state.log(log),
             death_signal=signal.SIGKILL,
             env=self.environment | (extra or {}),
             cwd=ROOT,
         )
+        self.supervisor.one_off.append(process)
+        return process
 
     def _once(self, arguments: Sequence[str], log: str, extra: dict[str, str] | None = None) -> None:
         self._finish(self._spawn(arguments, log, extra), log)
@@ -209,8 +212,10 @@ class Start:
         while process.poll() is None:
             self.supervisor.check()
             time.sleep(0.05)
+        self.supervisor.one_off.remove(process)
         if process.returncode != 0:
-            raise NotUsable(f"{log} failed with code {process.returncode}. Its log: {self.state.log(log)}")
+            file = self.state.log(log)
+            raise NotUsable(f"{log} failed with code {process.returncode}: {last_line(file)} Its log: {file}")
 
     def _collect_static(self) -> subprocess.Popen[bytes] | None:
         if STATIC_STAMP.exists() and STATIC_STAMP.read_text() == static_fingerprint():
@@ -246,12 +251,11 @@ class Start:
 
             create_key(path=path)
 
-    def _start_programs(self) -> None:
-        commands = programs.commands(
-            host=self.options.host, port=self.options.port, threads=self.options.web_threads
-        )
-        for name, arguments in commands.items():
-            self._add_program(name, arguments)
+    def _start_programs(self, *names: str) -> None:
+        options = self.options
+        commands = programs.commands(host=options.host, port=options.port, threads=options.web_threads)
+        for name in names:
+            self._add_program(name, commands[name])
 
     def _add_program(self, name: str, arguments: Sequence[str]) -> None:
         log = self.state.log(name)

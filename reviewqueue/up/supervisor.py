@@ -49,6 +49,7 @@ class Supervisor:
 
     def __init__(self) -> None:
         self.children: list[Child] = []
+        self.one_off: list[subprocess.Popen[bytes]] = []  # commands that end by themselves
         self._watchdog = self._start_watchdog()
 
     # Starting
@@ -136,6 +137,9 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the children in the reverse of their order; those that share a rank stop side by side."""
+        for command in self.one_off:
+            _signal_group(command.pid, signal.SIGKILL)
+            command.wait()
         processes = [child for child in self.children if child.process is not None]
         servers = [child for child in processes if child.name in {"PostgreSQL", "Valkey"}]
         programs = [child for child in processes if child not in servers]

@@ -29,9 +29,7 @@ form?.addEventListener("submit", (event) => {
   if (event.submitter?.value === "approve" && !confirmed && dialog) {
     event.preventDefault();
     dialog.showModal();
-    return;
   }
-  for (const field of form.querySelectorAll("[data-keep]")) sessionStorage.removeItem(keyOf(field));
 });
 function approve() {
   confirmed = true;
@@ -47,8 +45,11 @@ dialog?.addEventListener("keydown", (event) => {
   }
 });
 
-// Text survives a reload, a claim and a session that ended.
+// Text survives a reload, a claim and a session that ended; a decision that counted ends it.
 const keyOf = (field) => `kept:${location.pathname}:${field.name}`;
+if (document.querySelector(".notice.good[role=status]")) {
+  for (const name of ["reason", "question", "external_ticket"]) sessionStorage.removeItem(keyOf({ name }));
+}
 for (const field of form?.querySelectorAll("[data-keep]") ?? []) {
   const kept = sessionStorage.getItem(keyOf(field));
   if (kept && !field.value) field.value = kept;

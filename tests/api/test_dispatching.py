@@ -206,7 +206,7 @@ def test_an_overdue_review_is_escalated_when_somebody_looks(api: Api) -> None:
     name = api.submitted(human_approval_required=True)["checkpoint_id"]
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE handoff SET review_deadline = clock_timestamp() - interval '1 second' WHERE checkpoint_id = %s",
+            "UPDATE handoff SET review_deadline = clock_timestamp() - interval '1 s' WHERE checkpoint_id = %s",
             [name],
         )
     assert api.handoff(name)["state"] == "escalated"

@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from checkpoints.errors import InvalidInput
+from checkpoints.identifiers import uuid7
 from checkpoints.models import ApiToken, AuditEntry, Scope
 from checkpoints.services import tokens
 from tests import characters
@@ -205,18 +206,19 @@ def test_another_orchestrators_objects_do_not_exist(api: Api) -> None:
     assert refused.status_code == 400
     refusal = api.get("/api/v1/refusals").json()["results"][0]["id"]
     stranger = Api()
-    for path in (
-        f"/api/v1/handoffs/{handoff.checkpoint_id}",
-        f"/api/v1/handoffs/{handoff.checkpoint_id}/body",
-        f"/api/v1/sessions/{handoff.session.session_id}",
-        f"/api/v1/sessions/{handoff.session.session_id}/recovery",
-        f"/api/v1/refusals/{refusal}/body",
-        f"/api/v1/tickets/{handoff.approval_ticket_reference}",
+    nobody = str(uuid7())
+    for pattern, own in (
+        ("/api/v1/handoffs/{}", handoff.checkpoint_id),
+        ("/api/v1/handoffs/{}/body", handoff.checkpoint_id),
+        ("/api/v1/sessions/{}", handoff.session.session_id),
+        ("/api/v1/sessions/{}/recovery", handoff.session.session_id),
+        ("/api/v1/refusals/{}/body", refusal),
+        ("/api/v1/tickets/{}", handoff.approval_ticket_reference),
     ):
-        assert api.get(path).status_code == 200, path
-        mine = problem(stranger.get(path), 404, "not-found")
-        missing = problem(stranger.get(path.replace("ckpt-", "none-")), 404, "not-found")
-        assert mine["detail"] == missing["detail"]
+        assert api.get(pattern.format(own)).status_code == 200, pattern
+        foreign = problem(stranger.get(pattern.format(own)), 404, "not-found")
+        missing = problem(stranger.get(pattern.format(nobody)), 404, "not-found")
+        assert foreign["detail"] == missing["detail"]
     for verb, body in (
         ("dispatch", None),
         ("ack", {"attempt": 1}),

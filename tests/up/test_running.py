@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import psutil
 import psycopg
 import pytest
 
-from reviewqueue.up.embedded import SUPERUSER, database_url, free_port
+from reviewqueue.up.embedded import SUPERUSER, database_url, free_port, postgres_folder
 from reviewqueue.up.state import ROOT
 
 pytestmark = [pytest.mark.full, pytest.mark.chaos, pytest.mark.xdist_group("running")]
@@ -44,8 +45,9 @@ class Running:
 
     def program(self, name: str) -> psutil.Process:
         """The child whose command line has `name`, not its own children."""
-        children = psutil.Process(self.process.pid).children()
-        return next(child for child in children if name in child.cmdline())
+        children = psutil.Process(self.process.pid).children
+        until(lambda: any(name in child.cmdline() for child in children()), 10)
+        return next(child for child in children() if name in child.cmdline())
 
     def servers(self) -> Any:
         return json.loads((self.data_dir / "servers.json").read_text())
@@ -70,8 +72,11 @@ def until(condition: Callable[[], bool], seconds: float, explain: Callable[[], s
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("run") / "data"
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One folder for all tests here: the first start is cold, the others are warm."""
+    folder = tmp_path_factory.mktemp("run") / "data"
+    yield folder
+    shutil.rmtree(postgres_folder(folder), ignore_errors=True)  # for root it may lie outside
 
 
 @pytest.fixture

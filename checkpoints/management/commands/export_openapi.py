@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from checkpoints.api.openapi import document
+from checkpoints.management.answering import Answer, AnsweringCommand
 
 
-class Command(BaseCommand):
+class Command(AnsweringCommand):
     help = "Print the OpenAPI 3.1 description of the API. Needs no database. Exit codes: 0 printed."
-    requires_system_checks: list[str] = []
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(document().decode())
+    def answer(self, options: dict[str, Any]) -> Answer:
+        text = document().decode()
+        return Answer(text, json.loads(text))
