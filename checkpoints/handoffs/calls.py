@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from checkpoints.canonical import digest
 from checkpoints.formats.engine import FORMAT as ENGINE
 from checkpoints.formats.handoff import FORMAT as HANDOFF
 from checkpoints.formats.reading import mappings, text
-from checkpoints.types import JSONObject, Submission
-
-# Where one of these stands, it is the result: the words beside it may be chosen anew each time.
-_REFERENCES: Final = ("full_result_reference", "output_reference")
+from checkpoints.types import Submission
 
 
 def call_results(submission: Submission) -> dict[str, str]:
@@ -25,16 +21,9 @@ def _results(submission: Submission) -> Iterator[tuple[str, str]]:
         for _, output in mappings(submission.payload, "tool_outputs"):
             call_id = text(output, "call_id")
             if call_id is not None:
-                yield call_id, digest(_result(output))
+                yield call_id, digest(output)
     elif submission.format == ENGINE.name:
         for _, result in mappings(submission.payload, "completedToolResults"):
             request_id = text(result, "requestId")
             if request_id is not None and result.get("outcome") != "indeterminate":
                 yield request_id, digest([result.get("name"), result.get("outcome"), result.get("output")])
-
-
-def _result(output: JSONObject) -> JSONObject:
-    references: JSONObject = {name: output[name] for name in _REFERENCES if text(output, name)}
-    if references:
-        return {"tool_name": output.get("tool_name"), **references}
-    return {name: value for name, value in output.items() if name != "call_id"}
