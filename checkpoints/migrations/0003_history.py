@@ -172,6 +172,10 @@ class Migration(migrations.Migration):
                 fields=("orchestrator", "call_id", "result", "session"), name="tool_call_once_per_session"
             ),
         ),
+        migrations.AddIndex(
+            model_name="decision",
+            index=models.Index(fields=["-at"], name="decision_newest"),
+        ),
         migrations.RunSQL(ANSWERS, FORGET),
         migrations.RunSQL(GRANTS, REVOKES),
     ]

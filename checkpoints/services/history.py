@@ -55,8 +55,12 @@ def collect_many(
     cases: Sequence[Case],
     policy: CheckPolicy,
     count_tokens: Callable[[str], int] | None = None,
+    read: Callable[[bytes], Submission] = reread,
 ) -> dict[UUID, CheckContext]:
-    """The context of each case by the handoff's key. All of them are judged as of now, or all as of then."""
+    """The context of each case by the handoff's key. All of them are judged as of now, or all as of then.
+
+    `read` reads the bodies of predecessors: one that remembers spares reading what is judged in the same breath.
+    """
     found = {case.handoff.pk: _Collected() for case in cases}
     then = any(case.first_judged_at for case in cases)
     given: dict[str, Any] = {
@@ -68,7 +72,7 @@ def collect_many(
         for row in cursor.fetchall():
             content = row[4]
             found[row[0]].neighbours = row
-            found[row[0]].previous = reread(bytes(content)) if content is not None else None
+            found[row[0]].previous = read(bytes(content)) if content is not None else None
         _collect_answers(cursor, cases, found)
         _collect_calls(cursor, cases, found)
         if any(case.handoff.run_id for case in cases):
