@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import structlog
 from celery import shared_task
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection
 
 from checkpoints import doorbell
 from checkpoints.checks import tokens
 from checkpoints.services import attempts, expiry, verification
+
+log = structlog.get_logger("checkpoints.tasks")
 
 DRAIN = "checkpoints.drain"
 
@@ -23,11 +29,19 @@ def drain() -> None:
 def sweep() -> None:
     """Once a second: everything that a lost doorbell or a dead process left undone."""
     _beat("sweep")
-    verification.release_orphans()
-    verification.drain(count_tokens=tokens.load())
-    attempts.sweep_overdue_attempts()
-    expiry.expire_reviews()
-    expiry.delete_expired_refusals()
+    for step in (
+        verification.release_orphans,
+        partial(verification.drain, count_tokens=tokens.load()),
+        attempts.sweep_overdue_attempts,
+        expiry.expire_reviews,
+        expiry.delete_expired_refusals,
+    ):
+        try:
+            step()
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:  # one broken row or step must not stop the deadlines of all others
+            log.exception("sweep.step_failed", step=getattr(step, "__name__", "drain"))
 
 
 def _beat(name: str) -> None:

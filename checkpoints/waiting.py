@@ -90,11 +90,15 @@ class Listener:
                     event.set()
 
     def _listen_for_ever(self) -> None:
+        said = False  # one line an outage, not one a try
         while True:
             try:
                 self._listen()
             except Exception as error:
-                log.warning("waiting.deaf", error=type(error).__name__)
+                said = said and not self.hears.is_set()
+                if not said:
+                    log.warning("waiting.deaf", error=type(error).__name__)
+                said = True
             self.hears.clear()
             self.wake_all()  # whoever waits must begin to look for itself
             time.sleep(RECONNECT_SECONDS)

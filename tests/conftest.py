@@ -13,11 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browsing import browser, mark_browser_tests, page, site
 from tests.servers import Run, Servers, servers_of
-
-__all__ = ["browser", "page", "site"]  # fixtures
-pytest_plugins = ["pytester"]
 
 FOLDER = "REVIEWQUEUE_TEST_RUN"
 
@@ -27,10 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
         run = Run()
         os.environ[FOLDER] = str(run.folder)  # the workers of xdist inherit it
         config.add_cleanup(run.end)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_browser_tests(items)
 
 
 @pytest.fixture(scope="session")

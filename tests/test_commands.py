@@ -156,5 +156,6 @@ def test_every_command_of_ours_documents_its_exit_codes_and_answers_json() -> No
     assert len(ours) >= 7
     for name, app in ours.items():
         command = load_command_class(app, name)
-        assert isinstance(command, AnsweringCommand), name
+        # What exports a file prints that file, and nothing else.
+        assert isinstance(command, AnsweringCommand) or name.startswith("export_"), name
         assert "Exit codes: 0" in command.help, name

@@ -69,7 +69,7 @@ def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", HAND_WRITTEN, ids=name_of)
-def test_addresses_of_a_document_are_answered(db: None, file: Path) -> None:
+def test_addresses_of_a_document_are_answered(file: Path) -> None:
     from django.urls import Resolver404, resolve
 
     text = re.sub(
@@ -88,7 +88,7 @@ def test_addresses_of_a_document_are_answered(db: None, file: Path) -> None:
             pytest.fail(f"{name_of(file)} names {address}, and nothing answers there")
 
 
-def test_the_addresses_that_the_api_document_abbreviates_are_answered(db: None) -> None:
+def test_the_addresses_that_the_api_document_abbreviates_are_answered() -> None:
     from django.urls import resolve
 
     table = next(

@@ -45,7 +45,7 @@ def repeated_step():
 def test_the_verdict_says_why_it_stopped_and_what_an_approval_does(db):
     handoff = repeated_step()
     words = page_text(seen_by(handoff))
-    assert "Stopped because the same step stands twice in completed_steps" in words
+    assert "Stopped: the same step stands twice in completed_steps" in words
     assert (
         f"If approved, billing receives revision 1 {handoff.content_digest[7:19]} exactly as shown" in words
     )

@@ -35,12 +35,18 @@ def in_the_documentation() -> dict[str, str]:
     return dict(re.findall(r"^\| `([A-Z_]+)` \| (?:`(.*?)` )?\| \S", text, re.MULTILINE))
 
 
+def bare(**variables: str) -> dict[str, str]:
+    """This environment without any setting of ours but `variables`, and without servers to find."""
+    ours = {suffixed for name in in_the_code() for suffixed in (name, f"{name}_FILE")}
+    kept = {name: text for name, text in os.environ.items() if name not in ours | {"DJANGO_SETTINGS_MODULE"}}
+    return kept | {"DATA_DIR": "/nowhere"} | variables
+
+
 def evaluated(expression: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Print one expression over the settings of a new process with just these variables."""
     code = f"from reviewqueue import settings; import json; print(json.dumps({expression}))"
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": "/nowhere"} | variables
     argv = [sys.executable, "-c", code]
-    return subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(argv, cwd=ROOT, env=bare(**variables), capture_output=True, text=True, check=False)
 
 
 def value(expression: str, **variables: str) -> object:
@@ -100,15 +106,13 @@ def test_cookies_are_secure_where_the_public_address_is() -> None:
 
 
 def test_the_web_process_does_not_start_with_a_secret_key_of_its_own_making() -> None:
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": "/nowhere"}
     argv = [sys.executable, "-c", "import reviewqueue.wsgi"]
-    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, cwd=ROOT, env=bare(), capture_output=True, text=True, check=False)
     assert "SECRET_KEY is not set" in done.stderr.splitlines()[-1]
 
 
 def test_a_command_without_a_database_says_what_to_do() -> None:
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": "/nowhere"}
     argv = [sys.executable, "manage.py", "showmigrations"]
-    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, cwd=ROOT, env=bare(), capture_output=True, text=True, check=False)
     assert done.stderr == "No database: start `make run` in this folder first, or set DATABASE_URL.\n"
     assert done.returncode == 1

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from checkpoints.api import keyset
 from checkpoints.api.documents import ATTEMPT_NUMBER, OBJECT, one_of, page_of, ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
-from checkpoints.api.holding import UNTIL, hold
+from checkpoints.api.holding import UNTIL, Held, hold
 from checkpoints.api.keyset import Order
 from checkpoints.api.openapi import PAGING, WAIT, described, header, query
 from checkpoints.api.parameters import Parameters, wait_seconds
@@ -69,13 +69,14 @@ class HandoffDetail(Endpoint):
         """The handoff as it is now, or as soon as it is where `until` waits for it. Reading never consumes."""
         http = plain(request)
         until = Parameters(http, single=("until",)).choice("until", tuple(UNTIL), "verdict")
-        known = own_handoff(self.orchestrator, checkpoint_id)
-        held = hold(
-            lambda: own_handoff(self.orchestrator, checkpoint_id),
-            handoff_id=known.pk,
-            until=until,
-            seconds=wait_seconds(http),
-        )
+        held = Held(own_handoff(self.orchestrator, checkpoint_id))
+        if (seconds := wait_seconds(http)) is not None:
+            held = hold(
+                lambda: own_handoff(self.orchestrator, checkpoint_id),
+                handoff_id=held.handoff.pk,
+                until=until,
+                seconds=seconds,
+            )
         response = resource_answer(resource(held.handoff), headers=held.headers)
         return _unless_known(response, http.META.get("HTTP_IF_NONE_MATCH", ""))
 

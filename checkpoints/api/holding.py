@@ -25,10 +25,8 @@ class Held:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def hold(load: Callable[[], Handoff], *, handoff_id: UUID, until: str, seconds: int | None) -> Held:
-    """Wait at most `seconds` (None: not at all). Time or capacity over: the handoff as it is, with Retry-After."""
-    if seconds is None:
-        return Held(load())
+def hold(load: Callable[[], Handoff], *, handoff_id: UUID, until: str, seconds: int) -> Held:
+    """Wait at most `seconds`. Time or capacity over: the handoff as it is, with Retry-After."""
 
     def look() -> Handoff | None:
         handoff = load()

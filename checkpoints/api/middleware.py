@@ -24,6 +24,8 @@ from checkpoints.identifiers import uuid7
 URLCONF: Final = "checkpoints.api.urls"
 PLACES: Final = ("/api/", "/problems/")
 ADDRESSES: Final = frozenset({"/api", "/healthz", "/readyz", "/metrics", "/.well-known/jwks.json"})
+# Load balancers ask these by address; nothing in the answers comes from the Host header.
+PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 HEADER_BYTES: Final = 32_768
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]{0,63}")
@@ -43,15 +45,19 @@ class MachineSurface:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not is_ours(request.path_info):
-            return self.get_response(request)
         started = time.perf_counter()
         identify(request)
+        if not is_ours(request.path_info):
+            with structlog.contextvars.bound_contextvars(request_id=request.request_id):  # type: ignore[attr-defined]
+                page = self.get_response(request)
+            page.headers["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
+            return page
         response: HttpResponseBase
-        try:
-            response = _answer(request)
-        except Exception as error:
-            response = answer_to(request, error)
+        with structlog.contextvars.bound_contextvars(request_id=request.request_id):  # type: ignore[attr-defined]
+            try:
+                response = _answer(request)
+            except Exception as error:
+                response = answer_to(request, error)
         _finish(request, response)
         metrics.observe(request, response.status_code, time.perf_counter() - started)
         return response
@@ -63,12 +69,11 @@ def identify(request: HttpRequest) -> None:
     request.request_id = given if _REQUEST_ID.fullmatch(given) else uuid7().hex  # type: ignore[attr-defined]
     trace = _TRACEPARENT.fullmatch(request.META.get("HTTP_TRACEPARENT", ""))
     request.trace_id = trace[1] if trace else None  # type: ignore[attr-defined]
-    structlog.contextvars.clear_contextvars()
-    structlog.contextvars.bind_contextvars(request_id=request.request_id)  # type: ignore[attr-defined]
 
 
 def _answer(request: HttpRequest) -> HttpResponseBase:
-    request.get_host()  # raises DisallowedHost
+    if request.path_info not in PROBES:
+        request.get_host()  # raises DisallowedHost
     if sum(len(value) for key, value in request.META.items() if key.startswith("HTTP_")) > HEADER_BYTES:
         return problem(
             request, "headers-too-large", detail=f"The headers hold more than {HEADER_BYTES} bytes."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -16,9 +17,10 @@ from django.http import HttpResponse
 from checkpoints.api.endpoint import JSON
 from checkpoints.models import AWAITING_PERSON, Attempt, CheckRun, Decision, Handoff, Orchestrator
 from checkpoints.services.deadlines import settle
-from checkpoints.types import JSONObject, JSONValue, Severity, State, rfc3339
+from checkpoints.types import Finding, JSONObject, JSONValue, Severity, State, rfc3339
 
 _SAFE = "._:@+=~-"  # of the characters that an id may have; none needs escaping in a path
+FINDING_MEMBERS = tuple(item.name for item in fields(Finding))
 _WORST_FIRST = {severity.value: -severity.rank for severity in Severity}
 
 
@@ -88,7 +90,9 @@ def _newest_runs(ids: Iterable[UUID]) -> dict[tuple[UUID, int], CheckRun]:
 def _shown(
     handoff: Handoff, run: CheckRun | None, decisions: Sequence[Decision], attempts: Sequence[Attempt]
 ) -> JSONObject:
-    findings = sorted(run.findings, key=_finding_order) if run else []
+    # jsonb keeps members in an order of its own.
+    kept = sorted(run.findings, key=_finding_order) if run else []
+    findings: list[JSONValue] = [{name: finding[name] for name in FINDING_MEMBERS} for finding in kept]
     waits = handoff.state in AWAITING_PERSON
     return {
         "checkpoint_id": handoff.checkpoint_id,
@@ -105,7 +109,7 @@ def _shown(
         "state": handoff.state,
         "verdict": _verdict(handoff, run),
         "findings": findings,
-        "warnings": [finding for finding in findings if finding["disposition"] == "warn"],
+        "warnings": [item for item in findings if isinstance(item, dict) and item["disposition"] == "warn"],
         "revision": handoff.revision,
         "revises": handoff.revision - 1 or None,
         "content_digest": handoff.content_digest,
@@ -139,7 +143,7 @@ def _verdict(handoff: Handoff, run: CheckRun | None) -> JSONValue:
     return {
         "outcome": handoff.outcome,
         "reasons": list(handoff.reasons),
-        "checked_at": rfc3339(handoff.checked_at),
+        "checked_at": rfc3339(run.finished_at),
         "policy_version": handoff.policy_version,
         "document_tokens": run.document_tokens,
         "context_tokens": run.context_tokens,

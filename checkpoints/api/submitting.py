@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +13,7 @@ from checkpoints import doorbell
 from checkpoints.api import bodies
 from checkpoints.api.documents import BATCH, CHECKPOINT, ref
 from checkpoints.api.endpoint import Endpoint, answer, plain
-from checkpoints.api.holding import hold
+from checkpoints.api.holding import Held, hold
 from checkpoints.api.openapi import WAIT, described
 from checkpoints.api.parameters import wait_seconds
 from checkpoints.api.problems import of_error
@@ -54,18 +55,26 @@ class Checkpoints(Endpoint):
         admitted = submit(orchestrator=self.orchestrator, body=body, limits=bodies.limits(), actor=self.actor)
         if admitted.created:
             doorbell.ring()
-        held = hold(
-            lambda: Handoff.objects.with_names().get(pk=admitted.handoff_id),
-            handoff_id=admitted.handoff_id,
-            until="verdict",
-            seconds=wait_seconds(http),
-        )
+        seconds = wait_seconds(http)
+        if seconds is None:
+            held = Held(admitted.handoff or _load(admitted.handoff_id))
+        else:
+            held = hold(
+                lambda: _load(admitted.handoff_id),
+                handoff_id=admitted.handoff_id,
+                until="verdict",
+                seconds=seconds,
+            )
         headers = held.headers | {"Location": address(held.handoff)}
         if not admitted.created:
             headers["Idempotency-Replayed"] = "true"
         return resource_answer(
             resource(held.handoff), status=201 if admitted.created else 200, headers=headers
         )
+
+
+def _load(handoff_id: UUID) -> Handoff:
+    return Handoff.objects.with_names().get(pk=handoff_id)
 
 
 class CheckpointBatch(Endpoint):
@@ -95,8 +104,11 @@ class CheckpointBatch(Endpoint):
         )
         if any(isinstance(result, Admitted) and result.created for result in results):
             doorbell.ring()
-        stored = {result.handoff_id for result in results if isinstance(result, Admitted)}
-        rows = list(Handoff.objects.with_names().filter(pk__in=stored))
+        admitted = [result for result in results if isinstance(result, Admitted)]
+        rows = [result.handoff for result in admitted if result.handoff is not None]
+        repeated = {result.handoff_id for result in admitted} - {row.pk for row in rows}
+        if repeated:
+            rows += Handoff.objects.with_names().filter(pk__in=repeated)
         shown = {row.pk: item for row, item in zip(rows, resources(rows), strict=True)}
         answers: list[JSONValue] = []
         for result in results:

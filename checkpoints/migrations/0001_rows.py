@@ -66,6 +66,7 @@ class Migration(migrations.Migration):
                 ("ended_at", models.DateTimeField(null=True)),
                 ("outcome", models.CharField(max_length=12, null=True)),
                 ("detail", models.TextField(blank=True, default="")),
+                ("mismatched", models.BooleanField(default=False)),
                 ("receiver", models.TextField(null=True)),
                 ("answer", models.JSONField()),
             ],
@@ -667,6 +668,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("state", "rejected")),
                 fields=["-received_at", "-id"],
                 name="handoff_rejected",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="handoff",
+            index=models.Index(
+                condition=models.Q(("state", "escalated")),
+                fields=["-severity", "review_deadline", "id"],
+                name="handoff_escalated",
             ),
         ),
         migrations.AddIndex(

@@ -14,11 +14,11 @@ REVOKES = "REVOKE ALL ON given_answer, tool_call FROM reviewqueue_app;"
 
 # Longer names are cut with a digest, which SQL cannot make here; no page has shown such a decision yet.
 ANSWERS = """
-INSERT INTO given_answer (session_id, decision_id, handoff_id, handoff_sequence, question, options, answer, at)
-SELECT h.session_id, item->>'decision_id', h.id, h.handoff_sequence, coalesce(item->>'question', ''),
+INSERT INTO given_answer (session_id, decision_id, handoff_id, handoff_sequence, round, question, options, answer, at)
+SELECT h.session_id, item->>'decision_id', h.id, h.handoff_sequence, d.round, coalesce(item->>'question', ''),
     coalesce(item->'options', '[]'::jsonb), item->>'answer', d.at
 FROM decision d JOIN handoff h ON h.id = d.handoff_id CROSS JOIN LATERAL jsonb_array_elements(d.answers) AS item
-WHERE octet_length(item->>'decision_id') <= 600
+WHERE d.action = 'approve' AND octet_length(item->>'decision_id') <= 600
 """
 
 FORGET = "DELETE FROM given_answer"
@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("decision_id", models.TextField()),
                 ("handoff_sequence", models.BigIntegerField()),
+                ("round", models.PositiveIntegerField()),
                 ("question", models.TextField()),
                 ("options", models.JSONField()),
                 ("answer", models.TextField()),

@@ -6,6 +6,7 @@ from django.db import models
 
 from checkpoints.identifiers import uuid7
 from checkpoints.models.append_only import AppendOnly
+from checkpoints.models.exact_json import ExactJSONField
 
 
 class AuditEntry(AppendOnly):
@@ -49,8 +50,8 @@ class AuditText(AppendOnly):
     salt = models.BinaryField(max_length=32)
     label = models.TextField()
     reason = models.TextField(null=True)
-    before = models.JSONField(null=True)
-    after = models.JSONField(null=True)
+    before = ExactJSONField(null=True)
+    after = ExactJSONField(null=True)
 
     class Meta:
         db_table = "audit_text"

@@ -7,6 +7,7 @@ from django.db import models
 
 from checkpoints.identifiers import uuid7
 from checkpoints.models.append_only import AppendOnly
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.handoff import Handoff
 
 
@@ -23,7 +24,7 @@ class CheckRun(AppendOnly):
     complete = models.BooleanField()
     families = ArrayField(models.CharField(max_length=40))
     not_judged = ArrayField(models.CharField(max_length=10))
-    findings = models.JSONField()  # as the API shows them, all but `ignore`
+    findings = ExactJSONField()  # as the API shows them, all but `ignore`
     risk = models.CharField(max_length=10)
     approvals_required = models.PositiveSmallIntegerField()
     document_tokens = models.PositiveIntegerField()

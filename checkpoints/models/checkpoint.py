@@ -6,6 +6,7 @@ from django.db import models
 
 from checkpoints.identifiers import uuid7
 from checkpoints.models.append_only import AppendOnly
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.handoff import Handoff
 
 
@@ -23,7 +24,7 @@ class Checkpoint(AppendOnly):
     author_id = models.CharField(max_length=200)
     author_label = models.CharField(max_length=200)
     reason = models.TextField(blank=True)
-    patch = models.JSONField(null=True)  # RFC 6902, from the revised document to this one
+    patch = ExactJSONField(null=True)  # RFC 6902, from the revised document to this one
     created_at = models.DateTimeField()
 
     class Meta:
@@ -53,7 +54,7 @@ class Refusal(AppendOnly):
     at = models.DateTimeField()
     status = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=80)
-    errors = models.JSONField()
+    errors = ExactJSONField()
     session_id = models.TextField(null=True)
     checkpoint_id = models.TextField(null=True)
     body_digest = models.CharField(max_length=71)

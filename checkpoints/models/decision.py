@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from checkpoints.identifiers import uuid7
 from checkpoints.models.append_only import AppendOnly
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.handoff import Handoff
 
 
@@ -32,8 +33,8 @@ class Decision(AppendOnly):
     role = models.CharField(max_length=20)
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
-    answers = models.JSONField(default=list)  # [{decision_id, answer}]
-    reconciliations = models.JSONField(default=list)  # [{request_id, outcome}]
+    answers = ExactJSONField(default=list)  # [{decision_id, answer}]
+    reconciliations = ExactJSONField(default=list)  # [{request_id, outcome}]
     advice = models.CharField(max_length=10, default="none")
     question = models.TextField(null=True)
     external_ticket = models.CharField(max_length=200, null=True)

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce, Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.orchestrator import Orchestrator
 from checkpoints.types import State
 
@@ -61,9 +62,9 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
 
     def rejected_unseen(self) -> Self:
         """Rejected ones that nobody saw and no later checkpoint of the same session and task replaced."""
-        later = Handoff.objects.filter(
+        later = Handoff.objects.annotate(task=Coalesce("task_id", models.Value(""))).filter(
             session_id=models.OuterRef("session_id"),
-            task_id=models.OuterRef("task_id"),
+            task=Coalesce(models.OuterRef("task_id"), models.Value("")),
             handoff_sequence__gt=models.OuterRef("handoff_sequence"),
         )
         return self.filter(state=State.REJECTED).exclude(models.Exists(later))
@@ -201,6 +202,11 @@ class Handoff(models.Model):
             models.Index(
                 fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"
             ),
+            models.Index(
+                fields=["-severity", "review_deadline", "id"],
+                condition=Q(state="escalated"),
+                name="handoff_escalated",
+            ),
             models.Index(fields=["orchestrator", "-received_at", "-id"], name="handoff_newest_first"),
             models.Index(fields=["orchestrator", "review_deadline", "id"], name="handoff_by_deadline"),
             models.Index(fields=["orchestrator", "handoff_sequence", "id"], name="handoff_by_sequence"),
@@ -261,8 +267,9 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, null=True)
     detail = models.TextField(blank=True, default="")
+    mismatched = models.BooleanField(default=False)  # the receiver acknowledged other content
     receiver = models.TextField(null=True)
-    answer = models.JSONField()
+    answer = ExactJSONField()
 
     class Meta:
         db_table = "attempt"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.handoff import Handoff, Session
 from checkpoints.models.orchestrator import Orchestrator
 
@@ -19,8 +20,9 @@ class GivenAnswer(models.Model):
     decision_id = models.TextField()
     handoff = models.ForeignKey(Handoff, on_delete=models.PROTECT, db_index=False, related_name="+")
     handoff_sequence = models.BigIntegerField()
+    round = models.PositiveIntegerField()  # of the approval that carries it: a later round asks anew
     question = models.TextField()
-    options = models.JSONField()
+    options = ExactJSONField()
     answer = models.TextField()
     at = models.DateTimeField()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from checkpoints.identifiers import uuid7
+from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.handoff import Handoff
 from checkpoints.models.orchestrator import Orchestrator
 
@@ -20,7 +21,7 @@ class Ticket(models.Model):
     content_digest = models.CharField(max_length=71)
     audience = models.TextField()
     policy_version = models.IntegerField()
-    approvers = models.JSONField()  # [{id, role, at}]
+    approvers = ExactJSONField()  # [{id, role, at}]
     decided_at = models.DateTimeField()
     issued_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -42,9 +42,9 @@ The members you write:
 
 _ORCHESTRATOR = """\
 The orchestrator adds the rest: `checkpoint_id`, `session_id`, `handoff_sequence`, `agent_id`, `timestamp`,
-`idempotency_key`, `context_fingerprint` and `consistency_hash`. Leave these out. In particular do not compute
-hashes: you cannot, and a guessed one makes the checkpoint worthless. Never write `approval_ticket_reference`: approvals
-are given by people and attached by the system.
+`idempotency_key`, `context_fingerprint` and `consistency_hash`. Leave these out.
+In particular do not compute hashes: you cannot, and a guessed one makes the checkpoint worthless.
+Never write `approval_ticket_reference`: approvals are given by people and attached by the system.
 
 Write times as RFC 3339 with an offset, such as 2026-01-31T08:00:00Z. Put no passwords, keys or tokens anywhere."""
 

@@ -10,15 +10,19 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from checkpoints.errors import Conflict
+from checkpoints.errors import Conflict, InvalidInput
 from checkpoints.faults import fault
 from checkpoints.formats import with_short_names
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.identifiers import uuid7
-from checkpoints.models import Handoff, Orchestrator
+from checkpoints.models import Handoff, Orchestrator, Session
 from checkpoints.services import audit
 from checkpoints.services.policy import active
-from checkpoints.types import Actor, State, Submission
+from checkpoints.types import Actor, CheckPolicy, State, Submission
+
+LAST_SEQUENCE = 2**53 - 1
+
+LAST_SEQUENCE = 2**53 - 1
 
 LOCK_SESSION = """
     INSERT INTO session (orchestrator_id, session_id, last_sequence, created_at)
@@ -65,10 +69,14 @@ STORE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """`created` is False where the same bytes stood here already (200 instead of 201)."""
+    """`created` is False where the same bytes stood here already (200 instead of 201).
+
+    `handoff` is the new row as it was written, with its names: whoever answers need not read it again.
+    """
 
     handoff_id: UUID
     created: bool
+    handoff: Handoff | None = None
 
 
 def admit(*, orchestrator: Orchestrator, body: bytes, submission: Submission, actor: Actor) -> Admitted:
@@ -94,25 +102,44 @@ def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, ac
         if submission.checkpoint_id is None and (known := _by_natural_key(session_pk, submission)):
             return Admitted(known, created=False)
         sequence = submission.handoff_sequence or last_sequence + 1
+        if sequence > LAST_SEQUENCE:
+            raise Conflict(
+                f"Session {submission.session_id} has used its last handoff_sequence. Begin a new session.",
+                slug="sequence-conflict",
+                extra={"next_sequence": None},
+            )
         handoff_id = uuid7()
+        if sequence > LAST_SEQUENCE:
+            raise Conflict(
+                f"Session {submission.session_id} has used its last sequence, 2^53-1. Begin another session.",
+                slug="sequence-conflict",
+                extra={"next_sequence": None},
+            )
         checkpoint_id = submission.checkpoint_id or str(handoff_id)
-        cursor.execute(
-            STORE,
-            _values(
-                handoff_id=handoff_id,
-                checkpoint_id=checkpoint_id,
-                session_pk=session_pk,
-                sequence=sequence,
-                at=at,
-                orchestrator=orchestrator,
-                body=body,
-                submission=submission,
-                actor=actor,
-            ),
+        values = _values(
+            handoff_id=handoff_id,
+            checkpoint_id=checkpoint_id,
+            session_pk=session_pk,
+            sequence=sequence,
+            at=at,
+            orchestrator=orchestrator,
+            body=body,
+            submission=submission,
+            actor=actor,
         )
+        cursor.execute(STORE, values)
         if cursor.fetchone() is not None:
-            return Admitted(handoff_id, created=True)
+            return Admitted(handoff_id, created=True, handoff=_row(values, orchestrator, submission))
     return _existing(orchestrator, session_pk, checkpoint_id, sequence, submission)
+
+
+def _row(values: list[Any], orchestrator: Orchestrator, submission: Submission) -> Handoff:
+    """The row that STORE has just written, without reading it."""
+    handoff = Handoff(**dict(zip(COLUMNS, values, strict=False)))
+    handoff._state.adding = False
+    handoff.orchestrator = orchestrator
+    handoff.session = Session(pk=handoff.session_id, session_id=submission.session_id)
+    return handoff
 
 
 def _by_natural_key(session_pk: int, submission: Submission) -> UUID | None:
@@ -144,12 +171,21 @@ def _existing(
         .values_list("handoff_sequence", flat=True)
         .first()
     )
+    following = (session_last or 0) + 1
     raise Conflict(
         f"handoff_sequence {sequence} of session {submission.session_id} belongs to another checkpoint. "
-        f"The next free one is {(session_last or 0) + 1}.",
+        + (f"The next free one is {following}." if following <= LAST_SEQUENCE else "There is none after it."),
         slug="sequence-conflict",
-        extra={"next_sequence": (session_last or 0) + 1},
+        extra={"next_sequence": following if following <= LAST_SEQUENCE else None},
     )
+
+
+def _retry_limit() -> int:
+    """The policy's bound; the default where the policy cannot be read, for storing never waits for it."""
+    try:
+        return active().compiled.max_retries
+    except InvalidInput:
+        return CheckPolicy().max_retries
 
 
 def _values(
@@ -165,7 +201,7 @@ def _values(
     actor: Actor,
 ) -> list[Any]:
     facts = with_short_names(submission.facts)
-    limit = active().compiled.max_retries
+    limit = _retry_limit()
     row = audit.build(
         audit.Entry(
             action="handoff.received",

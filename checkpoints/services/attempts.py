@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, transaction
 
 from checkpoints.errors import Conflict, IllegalTransition, NotFound
 from checkpoints.handoffs.machine import Event, allowed
@@ -13,11 +14,13 @@ from checkpoints.handoffs.retries import backoff_seconds
 from checkpoints.models import TERMINAL, Attempt, Handoff, Orchestrator
 from checkpoints.services import audit
 from checkpoints.services.clock import now
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
 from checkpoints.services.transition import announce, facts, lock, move
 from checkpoints.types import Actor, CheckPolicy, State
+
+log = structlog.get_logger("checkpoints.attempts")
 
 SWEEPER = Actor(kind="system", id="system:sweep", label="Deadline sweep")
 OPEN_FOR_ACK = (State.DISPATCHED.value, State.RECOVERABLE.value, State.ESCALATED.value)
@@ -67,17 +70,15 @@ def _acknowledge(
         return _unknown_attempt(handoff, number)
     if content_digest is not None and content_digest != row.content_digest:
         if handoff.state == State.DISPATCHED.value and number == handoff.last_attempt:
+            row.mismatched = True
             _end(row, "failed", at, detail=f"acknowledged with digest {content_digest}")
-            begin(handoff=handoff, policy=_policy(handoff), at=at)
-            handoff.acknowledge_by = None
-            move(
-                handoff=handoff,
-                event=Event.MISMATCH,
-                actor=actor,
-                at=at,
-                detail={"attempt": number, "received_digest": content_digest},
-            )
-            announce(handoff_ids=[handoff.pk])
+            _to_a_person(handoff, Event.MISMATCH, actor, at, number, content_digest)
+        elif handoff.state == State.RECOVERABLE.value and number == handoff.last_attempt:
+            row.mismatched = True
+            _end(row, "failed", at, detail=f"acknowledged late with digest {content_digest}")
+            _to_a_person(handoff, Event.ESCALATE, actor, at, number, content_digest)
+        else:
+            audit.record(_mismatch(handoff, number, content_digest, actor, at))
         return Conflict(
             f"Attempt {number} carried content {row.content_digest}, and the receiver acknowledged "
             f"{content_digest}. A person has to look before this goes on.",
@@ -88,7 +89,8 @@ def _acknowledge(
         return superseded(handoff, number)
     if handoff.state == State.ACKNOWLEDGED.value:
         return None
-    if handoff.state not in OPEN_FOR_ACK or row.outcome not in (None, "timed_out", "failed"):
+    speaks = row.outcome in (None, "timed_out", "failed") and not row.mismatched
+    if handoff.state not in OPEN_FOR_ACK or not speaks or row.revision != handoff.revision:
         return not_possible(handoff, "acknowledged")
     late = row.ended_at is not None
     _end(row, "acknowledged", at, receiver=receiver)
@@ -103,6 +105,39 @@ def _acknowledge(
     )
     announce(handoff_ids=[handoff.pk])
     return None
+
+
+def _to_a_person(
+    handoff: Handoff, event: Event, actor: Actor, at: datetime, number: int, received_digest: str
+) -> None:
+    """The receiver took other content than was sent: nothing goes on before somebody looked."""
+    begin(handoff=handoff, policy=_policy(handoff), at=at)
+    handoff.acknowledge_by = None
+    handoff.not_before = None
+    move(
+        handoff=handoff,
+        event=event,
+        actor=actor,
+        at=at,
+        detail={"attempt": number, "received_digest": received_digest},
+    )
+    announce(handoff_ids=[handoff.pk])
+
+
+def _mismatch(handoff: Handoff, number: int, received_digest: str, actor: Actor, at: datetime) -> audit.Entry:
+    return audit.Entry(
+        action="handoff.mismatch_reported",
+        actor=actor,
+        subject=("handoff", str(handoff.pk)),
+        at=at,
+        after={
+            **facts(handoff),
+            "attempt": number,
+            "received_digest": received_digest,
+            "state": handoff.state,
+        },
+        policy_version=handoff.policy_version,
+    )
 
 
 def fail(
@@ -177,11 +212,14 @@ def sweep_overdue_attempts(*, limit: int = 500) -> int:
     due = Handoff.objects.filter(state=State.DISPATCHED, acknowledge_by__lte=now()).order_by("acknowledge_by")
     count = 0
     for handoff_id in list(due.values_list("pk", flat=True)[:limit]):
-        with transaction.atomic(durable=True):
-            handoff, at = lock(handoff_id=handoff_id)
-            before = handoff.state
-            end_overdue_attempt(handoff=handoff, at=at)
-            count += handoff.state != before
+        try:
+            with transaction.atomic(durable=True):
+                handoff, at = lock(handoff_id=handoff_id)
+                before = handoff.state
+                end_overdue_attempt(handoff=handoff, at=at)
+                count += handoff.state != before
+        except DatabaseError:  # one row that is held or broken must not keep the others waiting
+            log.exception("sweep.row_failed", handoff_id=str(handoff_id))
     return count
 
 
@@ -233,11 +271,11 @@ def _end(row: Attempt, outcome: str, at: datetime, *, detail: str = "", receiver
     row.ended_at = at
     row.detail = detail or row.detail
     row.receiver = receiver or row.receiver
-    row.save(update_fields=["outcome", "ended_at", "detail", "receiver"])
+    row.save(update_fields=["outcome", "ended_at", "detail", "receiver", "mismatched"])
 
 
 def _policy(handoff: Handoff) -> CheckPolicy:
-    return of_version(version=handoff.policy_version or 0).compiled
+    return rules_of(version=handoff.policy_version)
 
 
 def _bypass(handoff: Handoff, number: int, receiver: str | None, actor: Actor, at: datetime) -> audit.Entry:

@@ -10,14 +10,17 @@ from django.db import transaction
 from checkpoints.errors import Conflict
 from checkpoints.faults import fault
 from checkpoints.formats import reread
+from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.machine import Event
-from checkpoints.models import Attempt, CheckRun, Decision, Handoff, Orchestrator, Ticket
+from checkpoints.models import Action, Attempt, CheckRun, Decision, Handoff, Orchestrator, Ticket
+from checkpoints.services import audit
 from checkpoints.services.attempts import access, end_overdue_attempt
 from checkpoints.services.bodies import current_body
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.services.redemption import TicketMismatch, TicketTooOld, redeem
 from checkpoints.services.review_round import begin
-from checkpoints.services.transition import announce, move
+from checkpoints.services.revocation import revoke
+from checkpoints.services.transition import announce, facts, move
 from checkpoints.types import (
     Actor,
     CheckPolicy,
@@ -43,8 +46,8 @@ class _Flagged:
 def dispatch(*, orchestrator: Orchestrator, checkpoint_id: str, key: str | None, actor: Actor) -> JSONObject:
     """Start an attempt and return what the receiver gets. One attempt is in flight at a time.
 
-    Raises Conflict: `not-dispatchable`, `attempt-in-flight`, `attempt-superseded`, `ticket-expired`,
-    `ticket-content-mismatch`; NotFound; Unavailable without a signer.
+    Raises Conflict: `not-dispatchable`, `attempt-in-flight`, `attempt-superseded`; NotFound; Unavailable without
+    a signer.
     """
     with transaction.atomic(durable=True):
         handoff, at = access(orchestrator=orchestrator, checkpoint_id=checkpoint_id)
@@ -82,7 +85,7 @@ def _repeat(handoff: Handoff, key: str | None, at: datetime) -> JSONObject | Non
 
 def _start(handoff: Handoff, key: str | None, actor: Actor, at: datetime) -> JSONObject | _Flagged:
     _refuse_unless_dispatchable(handoff, at)
-    policy = of_version(version=handoff.policy_version or 0).compiled
+    policy = rules_of(version=handoff.policy_version)
     number = handoff.last_attempt + 1
     submission = _stored(handoff)
     try:
@@ -150,20 +153,32 @@ def _refuse_unless_dispatchable(handoff: Handoff, at: datetime) -> None:
 def _back_to_review(
     handoff: Handoff, problem: Conflict, policy: CheckPolicy, actor: Actor, at: datetime
 ) -> _Flagged:
-    if handoff.state != State.APPROVED.value:
-        # Cleared or recoverable content that changed under us has no edge to review: it only stays where it is.
-        raise problem
-    begin(handoff=handoff, policy=policy, at=at)
-    handoff.approval_ticket_reference = None
-    move(
-        handoff=handoff,
-        event=_SENT_BACK_TO_REVIEW[type(problem)],
-        actor=actor,
-        at=at,
-        reason=problem.detail,
-    )
-    announce(handoff_ids=[handoff.pk])
-    return _Flagged(problem)
+    """A person has to look: approved goes back to flagged, recoverable is escalated; the caller is told.
+
+    A cleared one has no edge to a person. It stays where it is, goes nowhere, and its entry says why.
+    """
+    told = Conflict(problem.detail, slug="not-dispatchable")
+    if handoff.state == State.CLEARED.value:
+        audit.record(
+            audit.Entry(
+                action="handoff.held",
+                actor=actor,
+                subject=("handoff", str(handoff.pk)),
+                at=at,
+                reason=problem.detail,
+                after=facts(handoff),
+                policy_version=handoff.policy_version,
+            )
+        )
+    else:
+        approved = handoff.state == State.APPROVED.value
+        event = _SENT_BACK_TO_REVIEW[type(problem)] if approved else Event.ESCALATE
+        revoke(handoff=handoff, actor=actor, at=at, reason=problem.detail)
+        begin(handoff=handoff, policy=policy, at=at)
+        move(handoff=handoff, event=event, actor=actor, at=at, reason=problem.detail)
+        announce(handoff_ids=[handoff.pk])
+    told.extra = {"state": handoff.state, "problem": problem.slug}
+    return _Flagged(told)
 
 
 def _stored(handoff: Handoff) -> Submission:
@@ -183,11 +198,14 @@ def _answer(
         ticket = Ticket.objects.get(reference=handoff.approval_ticket_reference)
     run = CheckRun.objects.filter(handoff=handoff, revision=attempt.revision).order_by("-finished_at").first()
     findings: list[JSONValue] = run.findings if run else []
-    answers: list[JSONValue] = []
-    reconciliations: list[JSONValue] = []
-    for decision in Decision.objects.filter(handoff=handoff).order_by("at"):
-        answers.extend(decision.answers)
-        reconciliations.extend(decision.reconciliations)
+    answers: dict[str, JSONValue] = {}
+    reconciliations: dict[str, JSONValue] = {}
+    # Only what the approvals of this round say: a withdrawn or superseded answer is no answer.
+    for decision in Decision.objects.filter(
+        handoff=handoff, action=Action.APPROVE, round=handoff.round
+    ).order_by("at"):
+        answers |= {item["decision_id"]: item for item in decision.answers}
+        reconciliations |= {item["request_id"]: item for item in decision.reconciliations}
     return {
         "attempt": attempt.number,
         "checkpoint_id": handoff.checkpoint_id,
@@ -197,7 +215,10 @@ def _answer(
         "revision": attempt.revision,
         "content_digest": attempt.content_digest,
         "payload": submission.payload,
-        "idempotency_key": handoff.idempotency_key,
+        "idempotency_key": submission.facts.idempotency_key
+        or derived_idempotency_key(
+            handoff.session.session_id, handoff.handoff_sequence, submission.facts.task_id
+        ),
         "warnings": [
             item
             for item in findings
@@ -205,8 +226,8 @@ def _answer(
         ],
         "already_committed": list(submission.facts.already_committed),
         "needs_reconciliation": list(submission.facts.needs_reconciliation),
-        "answers": answers,
-        "reconciliations": reconciliations,
+        "answers": [*answers.values()],
+        "reconciliations": [*reconciliations.values()],
         "approval_ticket_reference": ticket.reference if ticket else None,
         "approval_ticket": ticket.token if ticket else None,
         "acknowledge_by": rfc3339(attempt.acknowledge_by),

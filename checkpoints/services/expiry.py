@@ -11,7 +11,7 @@ from checkpoints.handoffs.machine import Event
 from checkpoints.models import Action, Decision, Handoff, RefusalBody
 from checkpoints.services.attempts import SWEEPER, close
 from checkpoints.services.clock import now
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.services.transition import announce, lock, move
 from checkpoints.types import CheckPolicy, Risk, State
 
@@ -34,7 +34,7 @@ def expire_review(*, handoff_id: UUID) -> bool:
             or at < handoff.review_deadline
         ):
             return False
-        policy = of_version(version=handoff.policy_version or 0).compiled
+        policy = rules_of(version=handoff.policy_version)
         reason = "Nobody decided before the review deadline."
         if policy.review_on_expiry == "abort":
             _record(handoff, Action.ABORT, reason, at)

@@ -94,19 +94,24 @@ NEIGHBOURS_THEN = _NEIGHBOURS.format(
     body_of_namesake=_BODY_THEN.format(row="namesake"),
 )
 
-# The newest answer to each decision that the document, or its predecessor, asks.
+# The newest answer to each decision that the document, or its predecessor, asks. It counts while the approval that
+# carries it does.
 ANSWERS = """
-    SELECT h.id, wanted.decision_id, a.question, a.options, a.answer, o.checkpoint_id
+    SELECT h.id, wanted.decision_id, a.question, a.options, a.answer, a.checkpoint_id
     FROM unnest(%(ids)s::uuid[], %(untils)s::timestamptz[], %(names)s::text[], %(keys)s::text[])
         AS wanted (id, until, decision_id, key)
     JOIN handoff h ON h.id = wanted.id
     CROSS JOIN LATERAL (
-        SELECT * FROM given_answer g
+        SELECT g.question, g.options, g.answer, o.checkpoint_id
+        FROM given_answer g JOIN handoff o ON o.id = g.handoff_id
         WHERE g.session_id = h.session_id AND g.decision_id = wanted.key
             AND g.handoff_sequence <= h.handoff_sequence AND (wanted.until IS NULL OR g.at < wanted.until)
+            AND (
+                (o.round = g.round AND o.state IN ('approved', 'dispatched', 'recoverable', 'acknowledged'))
+                OR o.changed_at > wanted.until
+            )
         ORDER BY g.at DESC LIMIT 1
     ) a
-    JOIN handoff o ON o.id = a.handoff_id
 """
 
 # Each call of the document that has another result in another session. Equal results are stepped over.

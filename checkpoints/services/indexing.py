@@ -29,6 +29,7 @@ def remember_answers(*, handoff: Handoff, answers: Sequence[JSONObject], at: dat
             decision_id=short(item["decision_id"]),
             handoff=handoff,
             handoff_sequence=handoff.handoff_sequence,
+            round=handoff.round,
             question=item.get("question", ""),
             options=item.get("options", []),
             answer=item["answer"],

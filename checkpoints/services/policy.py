@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+import structlog
 from django.db import connection, transaction
 
+from checkpoints.errors import InvalidInput
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import compile_policy
 from checkpoints.services import audit
@@ -16,6 +18,8 @@ from checkpoints.services.clock import now
 from checkpoints.types import Actor, CheckPolicy, JSONObject
 
 CACHE_SECONDS = 1.0
+
+log = structlog.get_logger("checkpoints.policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,18 @@ def of_version(*, version: int) -> ActivePolicy:
     return ActivePolicy(
         version, row.document, compile_policy(row.document, version=version), row.published_at
     )
+
+
+def rules_of(*, version: int | None) -> CheckPolicy:
+    """The rules an item was judged by; the defaults where that version can no longer be read.
+
+    Deadlines, attempts and decisions must go on whatever became of an old document.
+    """
+    try:
+        return of_version(version=version or 0).compiled
+    except (InvalidInput, PolicyVersion.DoesNotExist):
+        log.exception("policy.unreadable", version=version)
+        return CheckPolicy()
 
 
 def publish(

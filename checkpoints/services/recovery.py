@@ -17,7 +17,7 @@ from checkpoints.models import Action, CheckpointBody, Decision, Handoff, Orches
 from checkpoints.services.bodies import body_of
 from checkpoints.services.clock import now
 from checkpoints.services.deadlines import settle
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.types import JSONObject, State, rfc3339
 
 # The highest sequence of which a revision was let through: cleared by its checks, approved with a ticket that was not
@@ -161,5 +161,5 @@ def _snapshot_members(snapshot: Snapshot | None) -> JSONObject:
 
 
 def _fallback_role(handoff: Handoff, target_role: str | None) -> str | None:
-    role = of_version(version=handoff.policy_version or 0).compiled.roles.get(target_role or "")
+    role = rules_of(version=handoff.policy_version).roles.get(target_role or "")
     return role.fallback_role if role else None

@@ -17,3 +17,4 @@ def begin(*, handoff: Handoff, policy: CheckPolicy, at: datetime) -> None:
     handoff.flagged_at = at
     handoff.review_deadline = at + timedelta(seconds=policy.review_deadline_seconds[risk])
     handoff.decided_at = None
+    handoff.approval_ticket_reference = None  # an earlier round's approval speaks for nothing in this one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import jsonpatch
@@ -25,7 +26,7 @@ from checkpoints.services.policy import of_version
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
 from checkpoints.services.verdict import Judged, apply_verdict, check_run
-from checkpoints.types import Actor, Disposition, JSONObject, JSONValue, Judgement, Submission
+from checkpoints.types import Actor, Disposition, JSONObject, JSONValue, Judgement, Risk, Submission
 
 
 def assess(*, handoff: Handoff, document: JSONObject, policy_version: int) -> tuple[Submission, Judgement]:
@@ -64,6 +65,7 @@ def revise(
     started = time.monotonic()
     submission, judgement = assess(handoff=handoff, document=document, policy_version=policy_version)
     _refuse_rejected(judgement)
+    judgement = _never_less_risky(handoff, judgement)
     body = orjson.dumps(document)
     revises = handoff.revision
     previous: JSONObject = {"revision": handoff.revision, "content_digest": handoff.content_digest}
@@ -105,6 +107,14 @@ def revise(
     revoke(handoff=handoff, actor=author, at=at, reason="The content changed.")
     handoff.approval_ticket_reference = None
     return {"revises": previous, "patch": patch, "findings": [*sorted(handoff.finding_codes)]}
+
+
+def _never_less_risky(handoff: Handoff, judgement: Judgement) -> Judgement:
+    """The risk of a revision is at least the original's: nobody edits the second approver away."""
+    original = CheckRun.objects.filter(handoff=handoff, revision=1).order_by("finished_at").first()
+    if original is None or Risk(original.risk).rank <= judgement.risk.rank:
+        return judgement
+    return replace(judgement, risk=Risk(original.risk))
 
 
 def _refuse_rejected(judgement: Judgement) -> None:

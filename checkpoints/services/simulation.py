@@ -25,7 +25,7 @@ from checkpoints.models import CheckpointBody, Handoff
 from checkpoints.policies import compile_policy, judge
 from checkpoints.services.clock import now
 from checkpoints.services.history import Case, collect_many
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.services.tally import Tally, Verdict
 from checkpoints.types import CheckContext, CheckPolicy, JSONObject, Judgement, Outcome, rfc3339
 
@@ -242,7 +242,7 @@ def _judged(case: Case, before: _Stored, context: CheckContext, tally: Tally) ->
     if found.outcome == before.verdict.outcome:
         return found
     if "SYS-03" not in before.verdict.codes:
-        made_by = of_version(version=before.policy_version).compiled
+        made_by = rules_of(version=before.policy_version)
         again = judge(case.submission, replace(context, policy=made_by))
         if again.outcome == found.outcome:
             tally.not_reproduced += 1

@@ -163,7 +163,7 @@ def apply_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
     handoff.finding_count = len(judgement.findings)
     handoff.risk = judgement.risk.value
     handoff.policy_version = item.policy_version
-    handoff.checked_at = at
+    handoff.checked_at = handoff.checked_at or at  # the order of the session is that of the first verdicts
     handoff.likeness = item.likeness
     handoff.max_retries = min(handoff.max_retries, policy.max_retries)
     handoff.round_attempts = 0

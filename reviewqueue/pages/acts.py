@@ -16,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from checkpoints.errors import NotFound, ReviewQueueError
 from checkpoints.models import Handoff
 from checkpoints.services import clock
+from checkpoints.types import State
 from reviewqueue.pages import forms, review
 from reviewqueue.pages.shell import PersonRequest, actor, page
 from reviewqueue.services import claiming, deciding
@@ -78,7 +79,7 @@ def decide(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
 
 def _approved(handoff_id: UUID) -> str:
     handoff = Handoff.objects.get(pk=handoff_id)
-    if handoff.approval_ticket_reference:
+    if handoff.state == State.APPROVED.value:
         return f"Approved with ticket {handoff.approval_ticket_reference}. You can take it back until it is sent."
     counted = f"{handoff.approvals_given} of {handoff.approvals_required}"
     return f"Your approval counts: {counted}. Another person has to approve too."

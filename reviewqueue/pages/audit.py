@@ -23,6 +23,15 @@ NEWEST = (
     keyset.Column("id", keyset.read_text, descending=True),
 )
 FILTERS = ("actor", "action", "subject", "from", "to")
+# Participles that read badly on their own.
+VERBS = {
+    "approved_first": "approved as the first of two",
+    "body_read": "read the body of",
+    "withdrawn": "took the approval back of",
+    "received": "posted",
+    "ticket_expired": "let the ticket expire of",
+    "recheck_failed": "found a fault on re-checking",
+}
 SHOWN = 4000  # characters of before or after
 
 
@@ -93,13 +102,20 @@ def _row(entry: AuditEntry, title: str) -> dict[str, Any]:
         "entry": entry,
         "actor": text.label if text else entry.actor_id,
         "erased": text is None,
-        "action": entry.action.replace(".", " ").replace("_", " "),
+        "action": _verb(entry),
         "reason": (text.reason if text else "") or "",
         "before": _pretty(text.before) if text else "",
         "after": _pretty(text.after) if text else "",
         "handoff": handoff,
         "title": title,
     }
+
+
+def _verb(entry: AuditEntry) -> str:
+    """The action as a verb before its subject; the subject's own noun is not said twice."""
+    noun, _, participle = entry.action.partition(".")
+    words = VERBS.get(participle, participle.replace("_", " "))
+    return words if noun == entry.subject_kind else f"{noun} {words}"
 
 
 def _pretty(value: Any) -> str:

@@ -71,6 +71,9 @@ def _show(
         "editable": handoff.state in AWAITING_PERSON and form.editable and readable,
         "findings": findings.shown(findings.newest_run(handoff)),
         "holder": claim.holder if claim and claim.holder_id != request.user.pk else None,
+        # After a refusal the form keeps what its person saw: another's edit is never overwritten by a second click.
+        "seen_digest": typed.values.get("content_digest", handoff.content_digest),
+        "seen_version": typed.values.get("version", str(handoff.version)),
         "protected": [pointer for pointer in form.protected if _stands(document, pointer)],
     }
     return render_page(request, "edit.html", context, here="queue", status=status)

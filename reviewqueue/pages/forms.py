@@ -17,6 +17,7 @@ DECISION = ALWAYS | {
 EDIT = ALWAYS | {"document", "reason", "content_digest", "version"}
 REASON = ALWAYS | {"reason", "content_digest", "version"}  # what was on the screen may come along
 ANSWER, RECONCILE = "answer:", "reconcile:"
+LONGEST = 10_000  # characters of a typed text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ def read(posted: QueryDict, known: frozenset[str], *, prefixes: tuple[str, ...] 
     """The fields of a form, once each. Raises InvalidInput: 400 for a repeated field, 422 for an unknown one."""
     values: dict[str, str] = {}
     unknown = []
+    problems: list[ProblemError] = []
     for name, given in posted.lists():
         if not (name in known or name.startswith(prefixes)):
             unknown.append(ProblemError(name[:64], "unknown-field", f"The form has no field {name[:64]!r}."))
@@ -51,6 +53,12 @@ def read(posted: QueryDict, known: frozenset[str], *, prefixes: tuple[str, ...] 
                 status=400,
             )
         values[name] = filled[0] if filled else ""
+        if "\x00" in values[name] or (name != "document" and len(values[name]) > LONGEST):
+            problems.append(
+                ProblemError(name[:64], "invalid", f"Use at most {LONGEST} characters, none of them U+0000.")
+            )
+    if problems:
+        raise InvalidInput("A field cannot be used as it is.", slug="invalid-form", errors=problems)
     if unknown:
         raise InvalidInput(
             "The form has fields that do not belong to it.", slug="unknown-field", errors=unknown

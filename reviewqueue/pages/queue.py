@@ -163,12 +163,16 @@ def live_claim(handoff: Handoff, at: datetime) -> Claim | None:
 
 def why(handoff: Handoff) -> str:
     """What stopped it in plain words: the first finding where findings did, else the first reason."""
+    if handoff.state == State.ESCALATED and handoff.last_attempt:
+        return "The receiver never took over"
     if _finding_speaks(handoff):
         return handoff.first_finding
     return words.REASONS[Reason(handoff.reasons[0])] if handoff.reasons else "Nothing was found"
 
 
 def _finding_speaks(handoff: Handoff) -> bool:
+    if handoff.state == State.ESCALATED and handoff.last_attempt:
+        return False
     stopped_by = handoff.reasons[0] if handoff.reasons else Reason.FINDINGS
     return bool(handoff.first_finding) and stopped_by in (Reason.FINDINGS, Reason.REPORTED)
 

@@ -14,7 +14,7 @@ from django.shortcuts import render
 
 from checkpoints.errors import InvalidInput, NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS, reread
-from checkpoints.models import CheckpointBody, Decision, Handoff
+from checkpoints.models import AWAITING_PERSON, CheckpointBody, Decision, Handoff
 from checkpoints.services import clock
 from checkpoints.services.policy import of_version
 from checkpoints.types import CheckPolicy, State, Submission
@@ -261,6 +261,8 @@ def problem_view(error: ReviewQueueError | None) -> dict[str, Any] | None:
         "title": titles.get(error.status, "This cannot be done"),
         "detail": error.detail,
         "status": error.status,
-        "errors": [asdict(item) for item in error.errors],
+        # One fault is said by the detail already.
+        "errors": [asdict(item) for item in error.errors] if len(error.errors) > 1 else [],
+        "decided": bool(error.extra.get("winner")) and error.extra.get("state") not in AWAITING_PERSON,
         **{name: error.extra.get(name) for name in ("winner", "action", "at", "holder")},
     }

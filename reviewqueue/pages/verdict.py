@@ -108,7 +108,7 @@ def _stopped(
     elif stopping:
         more = len(stopping) - 1
         and_more = f", and {words.plural(more, 'more finding')}" if more else ""
-        headline = f"Stopped because {_lower(stopping[0].title)}{and_more}"
+        headline = f"Stopped: {_lower(stopping[0].title)}{and_more}"
     else:
         headline = points.pop(0).text if points else "Stopped for a person"
         if facts and points == [] and Reason.BLOCKING_DECISION in handoff.reasons:
@@ -171,7 +171,8 @@ ALSO = REASONS | {
 
 def _warning_points(found: Sequence[ShownFinding]) -> list[Point]:
     warnings = [finding for finding in found if finding.disposition == "warn"]
-    return [Point(f"{words.plural(len(warnings), 'warning')} travel with it.")] if warnings else []
+    travels = "travels" if len(warnings) == 1 else "travel"
+    return [Point(f"{words.plural(len(warnings), 'warning')} {travels} with it.")] if warnings else []
 
 
 def _lower(text: str) -> str:

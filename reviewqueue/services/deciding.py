@@ -25,7 +25,7 @@ from checkpoints.models import Action, Checkpoint, Decision, Handoff
 from checkpoints.services.attempts import close
 from checkpoints.services.bodies import current_body
 from checkpoints.services.indexing import remember_answers
-from checkpoints.services.policy import of_version
+from checkpoints.services.policy import rules_of
 from checkpoints.services.review_round import begin
 from checkpoints.services.revision import revise
 from checkpoints.services.revocation import revoke
@@ -153,17 +153,17 @@ def _approve(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor,
     next_state(State(handoff.state), Event.APPROVE)
     refuse_if_claimed(handoff=handoff, reviewer=reviewer, at=at)
     policy = _policy(handoff)
+    derived: JSONObject = {}
+    if form.target == "fallback":  # first: the new target may carry a higher risk
+        derived = _derive_fallback(handoff, policy, at)
     risk = Risk(handoff.risk or policy.risk_default)
     earlier = _approvals(handoff)
     _refuse_unfit_approver(handoff, reviewer, risk, policy, earlier)
     _refuse_velocity(reviewer, at)
     _check_reason(handoff, risk, form.reason)
     ticket = _external_ticket(form.external_ticket, risk, policy, required=True)
-    answered = answering.answers(handoff=handoff, given=form.answers)
-    reconciled = answering.reconciliations(handoff=handoff, given=form.reconciliations, required=True)
-    if form.target == "fallback":
-        _derive_fallback(handoff, policy, at)
-        earlier = []
+    answered = answering.answers(handoff=handoff, given=form.answers, earlier=earlier)
+    reconciled = answering.reconciliations(handoff=handoff, given=form.reconciliations, earlier=earlier)
     decision = _record(
         handoff,
         reviewer,
@@ -194,7 +194,7 @@ def _approve(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor,
         handoff.round_attempts = 0
         handoff.not_before = None
         Claim.objects.filter(handoff=handoff).delete()
-    _move(handoff, event, actor, at, decision, approvals=len(approvals))
+    _move(handoff, event, actor, at, decision, approvals=len(approvals), derived=derived)
     return decision
 
 
@@ -238,6 +238,8 @@ def _send_back(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Acto
 
 def _escalate(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor, at: datetime) -> Decision:
     next_state(State(handoff.state), Event.ESCALATE)
+    if handoff.state == State.RECOVERABLE.value:  # whoever approved it before has to look again
+        begin(handoff=handoff, policy=_policy(handoff), at=at)
     decision = _record(handoff, reviewer, Action.ESCALATE, at, reason=form.reason.strip())
     held = live_claim(handoff=handoff, at=at)
     if held and held.holder_id == reviewer.pk:
@@ -273,9 +275,14 @@ def _check_text(form: DecisionForm) -> None:
 def _repeated(handoff: Handoff, reviewer: User, action: str, content_digest: str) -> Decision | None:
     """The decision of the very same act: a double click or a resent form."""
     last = handoff.decisions.filter(actor_id=reviewer.public_id).order_by("-at").first()
-    if not last or (last.action, last.content_digest) != (action, content_digest):
+    if not last or last.action != action or last.round != handoff.round:  # a later round asks anew
         return None
-    return last if last.round == handoff.round else None  # a later round asks anew
+    seen = last.content_digest
+    if (
+        last.target == "fallback"
+    ):  # it is bound to the revision that it derived; the page showed the one before
+        seen = handoff.checkpoints.get(revision=last.revision - 1).content_digest
+    return last if seen == content_digest else None
 
 
 def _refuse_unfit_approver(
@@ -351,7 +358,7 @@ def _external_ticket(text: str, risk: Risk, policy: CheckPolicy, *, required: bo
     return text
 
 
-def _derive_fallback(handoff: Handoff, policy: CheckPolicy, at: datetime) -> None:
+def _derive_fallback(handoff: Handoff, policy: CheckPolicy, at: datetime) -> JSONObject:
     """The system's revision that differs from the shown one only in its target, in this transaction."""
     rule = policy.roles.get(handoff.target_role or "")
     if handoff.state != State.ESCALATED.value or rule is None or rule.fallback_role is None:
@@ -360,7 +367,7 @@ def _derive_fallback(handoff: Handoff, policy: CheckPolicy, at: datetime) -> Non
             message, slug="no-fallback", errors=[ProblemError("target", "no-fallback", message)]
         )
     document = retargeted(orjson.loads(current_body(handoff=handoff)), target_role=rule.fallback_role)
-    revise(
+    return revise(
         handoff=handoff,
         document=document,
         author=SYSTEM,
@@ -375,7 +382,7 @@ def _approvals(handoff: Handoff) -> list[Decision]:
 
 
 def _policy(handoff: Handoff) -> CheckPolicy:
-    return of_version(version=handoff.policy_version or 0).compiled
+    return rules_of(version=handoff.policy_version)
 
 
 def _record(
@@ -424,10 +431,13 @@ def _move(
     decision: Decision,
     *,
     approvals: int | None = None,
+    derived: JSONObject | None = None,
 ) -> None:
     detail: JSONObject = {
         "decision": str(decision.pk),
         "action": decision.action,
+        "target": decision.target,
+        **(derived or {}),
         "advice": decision.advice,
         "question": decision.question,
         "external_ticket": decision.external_ticket,
@@ -442,5 +452,5 @@ def _move(
         actor=actor,
         at=at,
         reason=decision.reason or None,
-        detail={key: value for key, value in detail.items() if value not in (None, [], "none")},
+        detail={key: value for key, value in detail.items() if value not in (None, [], "none", "same")},
     )

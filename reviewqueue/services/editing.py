@@ -10,7 +10,7 @@ from django.db import transaction
 
 from checkpoints.canonical import parse
 from checkpoints.errors import InvalidInput, ProblemError, Refused
-from checkpoints.formats import FORMATS, is_envelope
+from checkpoints.formats import FORMATS, is_envelope, reread
 from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import sealed
 from checkpoints.models import Action, Decision, Handoff
@@ -137,7 +137,26 @@ def _whole(handoff: Handoff, edited: JSONObject) -> JSONObject:
             slug="protected-field",
             errors=errors,
         )
-    return sealed({**document, "payload": edited} if envelope else edited, format_name=handoff.format)
+    whole = sealed({**document, "payload": edited} if envelope else edited, format_name=handoff.format)
+    _refuse_other_kind(orjson.dumps(document), orjson.dumps(whole))
+    return whole
+
+
+def _refuse_other_kind(before: bytes, after: bytes) -> None:
+    """An edit that would be read in another form or format, or under other names, escapes every protection."""
+    stored, edited = reread(before), reread(after)
+    changed = [
+        name
+        for name in ("form", "format", "session_id", "checkpoint_id", "handoff_sequence")
+        if getattr(stored, name) != getattr(edited, name)
+    ]
+    if changed:
+        raise InvalidInput(
+            f"The edited document would be read with another {' and '.join(changed)}. Take out what you added "
+            "at the top level.",
+            slug="protected-field",
+            errors=[ProblemError(f"/{name}", "protected-field", f"{name} is protected.") for name in changed],
+        )
 
 
 def _same(before: object, after: object) -> bool:

@@ -91,4 +91,6 @@ document.addEventListener("htmx:after:swap", () => {
   notice.hidden = false;
   const over = live.dataset.waits !== "yes";
   for (const button of form?.querySelectorAll("button[name=action]") ?? []) button.disabled = button.disabled || over;
+  const edit = form?.querySelector("[data-edit]");
+  if (edit && over) edit.hidden = true;
 });

@@ -143,7 +143,7 @@ def test_the_prompt_is_rendered_from_the_live_policy(api: Api, policy: Any) -> N
     text = response.content.decode()
     for words in (
         "`triage`", "`billing`", "`pii_masking`", "`refund_limit_500`", "`no_refund_limit`", "1234", "3 people",
-        "`billing`, `legal`", "`refund`", "do not compute\nhashes", "`handoff_sequence`", "approval_ticket_reference",
+        "`billing`, `legal`", "`refund`", "do not compute hashes", "`handoff_sequence`", "approval_ticket_reference",
     ):  # fmt: skip
         assert words in text, words
     publish(document=POLICY | {"max_context_tokens": 777}, actor=CLI)

@@ -96,6 +96,15 @@ def test_a_taken_sequence_is_a_conflict_that_names_the_next(api: Api) -> None:
     assert api.submit(characters.seal(repaired)).status_code == 201
 
 
+def test_after_the_last_sequence_there_is_none(api: Api) -> None:
+    session = characters.fresh("session")
+    api.submit(characters.document(session_id=session, handoff_sequence=2**53 - 1))
+    for sequence in (..., 2**53 - 1):
+        document = characters.document(session_id=session, handoff_sequence=sequence)
+        found = problem(api.submit(document), 409, "sequence-conflict")
+        assert found["next_sequence"] is None
+
+
 def test_a_lower_sequence_that_is_free_is_stored(api: Api) -> None:
     session = characters.fresh("session")
     assert api.submit(characters.document(session_id=session, handoff_sequence=5)).status_code == 201

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -195,3 +196,33 @@ def test_the_cap_is_for_waiters_at_the_same_time(api: Api) -> None:
         with ears.registered("x"):
             pass
     assert ears.count == 0
+
+
+@pytest.mark.full
+def test_two_hundred_wait_beside_plain_requests_and_all_are_answered(
+    api: Api, listening: waiting.Listener
+) -> None:
+    handoff = characters.flagged(api.owner)
+    path = f"/api/v1/handoffs/{handoff.checkpoint_id}"
+    before = connections_of_this_run()
+    answers: list[Any] = []
+
+    def wait() -> None:
+        answers.append(api.client.get(f"{path}?until=decided", headers={"Prefer": "wait=60"}))
+        connections.close_all()
+
+    threads = [threading.Thread(target=wait) for _ in range(django_settings.MAX_WAITERS)]
+    for start in range(0, len(threads), 20):  # twenty connections at a time until each of them waits
+        for thread in threads[start : start + 20]:
+            thread.start()
+        until(partial(lambda expected: listening.count == expected, start + 20), 60)
+    until(lambda: connections_of_this_run() <= before, 20)
+    refused = api.get(f"{path}?until=decided", Prefer="wait=60")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (200, "1")
+    assert "Preference-Applied" not in refused.headers
+    assert api.submit(characters.document()).status_code == 201
+    decide(handoff_id=handoff.pk, reviewer=characters.person(), form=characters.form(handoff))
+    for thread in threads:
+        thread.join(60)
+    assert {response.json()["state"] for response in answers} == {"approved"}
+    assert len(answers) == django_settings.MAX_WAITERS

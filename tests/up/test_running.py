@@ -21,6 +21,7 @@ import pytest
 
 from reviewqueue.up.embedded import SUPERUSER, database_url, free_port, postgres_folder
 from reviewqueue.up.state import ROOT
+from tests.servers import Servers
 
 pytestmark = [pytest.mark.full, pytest.mark.chaos, pytest.mark.xdist_group("running")]
 
@@ -28,10 +29,10 @@ pytestmark = [pytest.mark.full, pytest.mark.chaos, pytest.mark.xdist_group("runn
 class Running:
     """One `python -m reviewqueue.up` in `data_dir`, ready."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, **variables: str) -> None:
         self.data_dir, self.port = data_dir, free_port()
         self.output = data_dir.parent / f"output-{self.port}"
-        environment = os.environ | {"DATA_DIR": str(data_dir), "PORT": str(self.port)}
+        environment = os.environ | {"DATA_DIR": str(data_dir), "PORT": str(self.port)} | variables
         with self.output.open("wb") as output:
             argv = [sys.executable, "-m", "reviewqueue.up"]
             self.process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=output, stderr=output)
@@ -182,3 +183,17 @@ def test_the_death_of_the_starting_process_stops_everything(data_dir: Path) -> N
     parent.kill()
     parent.wait()
     assert psutil.wait_procs(family, timeout=8)[1] == []
+
+
+def test_other_servers_are_used_where_variables_name_them(servers: Servers, tmp_path: Path) -> None:
+    servers.create_database("reviewqueue_elsewhere")
+    variables = servers.environment("reviewqueue_elsewhere", number=9)
+    one = Running(tmp_path / "data", **variables)
+    try:
+        names = {child.name() for child in psutil.Process(one.process.pid).children()}
+        assert not names & {"postgres", "valkey-server"}
+        with psycopg.connect(variables["DATABASE_URL"]) as app:
+            assert app.execute("SELECT count(*) > 0 FROM handoff").fetchone() == (True,)
+    finally:
+        one.process.send_signal(signal.SIGTERM)
+        assert one.process.wait(15) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ def test_groups_that_ended_before_are_forgotten() -> None:
 def test_a_group_that_ignores_polite_signals_is_killed_with_all_its_children() -> None:
     stubborn = subprocess.Popen(
         [sys.executable, "-c", STUBBORN],
-        env={"CODE": STUBBORN},
+        env=os.environ | {"CODE": STUBBORN},
         process_group=0,
         stdout=subprocess.PIPE,
         text=True,
