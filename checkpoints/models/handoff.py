@@ -62,9 +62,10 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
 
     def rejected_unseen(self) -> Self:
         """Rejected ones that nobody saw and no later checkpoint of the same session and task replaced."""
-        later = Handoff.objects.annotate(task=Coalesce("task_id", models.Value(""))).filter(
+        none = Value("", output_field=models.TextField())
+        later = Handoff.objects.annotate(task=Coalesce("task_id", none)).filter(
             session_id=models.OuterRef("session_id"),
-            task=Coalesce(models.OuterRef("task_id"), models.Value("")),
+            task=Coalesce(models.OuterRef("task_id"), none),
             handoff_sequence__gt=models.OuterRef("handoff_sequence"),
         )
         return self.filter(state=State.REJECTED).exclude(models.Exists(later))
