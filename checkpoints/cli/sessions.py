@@ -6,14 +6,12 @@ Tickets, answers and decisions are not in files: what needs them is not judged h
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from checkpoints.canonical import digest
 from checkpoints.formats.engine import FORMAT as ENGINE
-from checkpoints.formats.handoff import FORMAT as HANDOFF
-from checkpoints.formats.reading import mappings, text
+from checkpoints.handoffs.calls import call_results
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.types import CheckContext, CheckPolicy, KnownRun, Outcome, Submission
 
@@ -84,7 +82,7 @@ class Sessions:
             return
         if submission.facts.idempotency_key is not None:
             self._keys.setdefault(submission.facts.idempotency_key, context.checkpoint_id)
-        for call_id, result in _results(submission):
+        for call_id, result in call_results(submission).items():
             self._calls.setdefault(call_id, (submission.session_id, result))
 
     def _previous(self, submission: Submission, sequence: int) -> Judged | None:
@@ -136,7 +134,7 @@ class Sessions:
     def _foreign_call_ids(self, submission: Submission) -> dict[str, str]:
         """Call ids that have another result in another session, with that session."""
         found = {}
-        for call_id, result in _results(submission):
+        for call_id, result in call_results(submission).items():
             session, other = self._calls.get(call_id, (submission.session_id, result))
             if session != submission.session_id and other != result:
                 found[call_id] = session
@@ -165,15 +163,6 @@ def _thread(submission: Submission) -> tuple[str | None, ...]:
     if submission.format == ENGINE.name:
         return (submission.format, facts.turn_id, facts.run_id)
     return (submission.format, facts.task_id, facts.agent_role)
-
-
-def _results(submission: Submission) -> Iterator[tuple[str, str]]:
-    """(call_id, digest of the tool output) of a handoff's tool outputs."""
-    if submission.format == HANDOFF.name:
-        for _, output in mappings(submission.payload, "tool_outputs"):
-            call_id = text(output, "call_id")
-            if call_id is not None:
-                yield call_id, digest(output)
 
 
 def _pair(submission: Submission) -> tuple[str | None, ...]:

@@ -78,16 +78,32 @@ def with_progress[T](
     items: Iterable[T], *, total: Callable[[], int], label: str, stream: TextIO | None = None
 ) -> Iterator[T]:
     """The items, with a bar on a terminal and nothing elsewhere; `total` is asked only for the bar."""
-    stream = stream or sys.stderr
-    if not stream.isatty():
+    bar = Bar(label, stream)
+    if not bar.shown:
         yield from items
         return
     expected = max(1, total())
     step = max(1, expected // 100)
     for count, item in enumerate(items, start=1):
         if count % step == 0 or count == expected:
-            done = min(30, 30 * count // expected)
-            stream.write(f"\r{label} [{'#' * done}{'.' * (30 - done)}] {count}/{expected}")
-            stream.flush()
+            bar(count, expected)
         yield item
-    stream.write("\n")
+    bar.end()
+
+
+class Bar:
+    """A progress bar on a terminal, nothing elsewhere. Call it with (done, total)."""
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label, self.stream = label, stream or sys.stderr
+        self.shown = self.stream.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.shown:
+            filled = min(30, 30 * done // max(1, total))
+            self.stream.write(f"\r{self.label} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}")
+            self.stream.flush()
+
+    def end(self) -> None:
+        if self.shown:
+            self.stream.write("\n")

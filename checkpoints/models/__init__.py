@@ -6,6 +6,7 @@ from checkpoints.models.checkpoint import Checkpoint, CheckpointBody, Refusal, R
 from checkpoints.models.decision import Action, Decision
 from checkpoints.models.handoff import AWAITING_PERSON, CHANNEL, TERMINAL, Attempt, Handoff, Session
 from checkpoints.models.heartbeat import WorkerHeartbeat
+from checkpoints.models.history import GivenAnswer, ToolCall
 from checkpoints.models.orchestrator import ApiToken, Orchestrator, Scope
 from checkpoints.models.policy import PolicyVersion
 from checkpoints.models.ticket import Ticket
@@ -23,6 +24,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointBody",
     "Decision",
+    "GivenAnswer",
     "Handoff",
     "Orchestrator",
     "PolicyVersion",
@@ -31,5 +33,6 @@ __all__ = [
     "Scope",
     "Session",
     "Ticket",
+    "ToolCall",
     "WorkerHeartbeat",
 ]

@@ -50,4 +50,7 @@ class Decision(AppendOnly):
                 name="decision_one_approval_per_person",
             ),
         ]
-        indexes = [models.Index(fields=["handoff", "at"], name="decision_by_handoff")]
+        indexes = [
+            models.Index(fields=["handoff", "at"], name="decision_by_handoff"),
+            models.Index(fields=["-at"], name="decision_newest"),
+        ]

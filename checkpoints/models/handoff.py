@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce, Now
 
 from checkpoints.handoffs.retries import retries_left
@@ -19,6 +19,7 @@ from checkpoints.types import State
 
 AWAITING_PERSON = (State.FLAGGED.value, State.ESCALATED.value)
 CHANNEL = "handoff_changed"  # on which the database announces the ids of changed handoffs
+NO_PREDECESSOR = (State.REJECTED.value, State.ABORTED.value, State.CANCELLED.value)  # contract §4, History
 TERMINAL = (State.ACKNOWLEDGED.value, State.ABORTED.value, State.CANCELLED.value)
 
 
@@ -134,6 +135,7 @@ class Handoff(models.Model):
     likeness = models.CharField(
         max_length=71, null=True
     )  # digest of the content without ids and times (HC-78)
+    judged_after = models.BigIntegerField(null=True)  # a higher sequence had its verdict already (HC-45)
 
     # Review.
     round = models.PositiveIntegerField(default=0)  # grows each time approvals start anew
@@ -212,17 +214,37 @@ class Handoff(models.Model):
             models.Index(fields=["orchestrator", "review_deadline", "id"], name="handoff_by_deadline"),
             models.Index(fields=["orchestrator", "handoff_sequence", "id"], name="handoff_by_sequence"),
             models.Index(fields=["-received_at", "-id"], name="handoff_all_newest_first"),
+            # History (services.history): each look-up is one step down one of these, however long the session is.
             models.Index(
-                fields=["session", "task_id", "agent_role", "-handoff_sequence"], name="handoff_history"
+                fields=["session", "-handoff_sequence"],
+                condition=Q(checked_at__isnull=False),
+                name="handoff_judged",
+            ),
+            models.Index(
+                F("session"),
+                Coalesce("task_id", Value("")),
+                Coalesce("agent_role", Value("")),
+                F("handoff_sequence").desc(),
+                condition=~Q(state__in=NO_PREDECESSOR),
+                name="handoff_history",
             ),
             models.Index(
                 fields=["session", "turn_id", "run_id", "-handoff_sequence"],
                 condition=Q(run_id__isnull=False),
                 name="handoff_run_history",
             ),
-            models.Index(fields=["orchestrator", "idempotency_key"], name="handoff_by_key"),
             models.Index(
-                fields=["orchestrator", "run_id", "session", "-received_at"],
+                fields=["session", "run_id", "turn_id", "source_id", "-handoff_sequence"],
+                condition=Q(run_id__isnull=False),
+                name="handoff_by_source_id",
+            ),
+            models.Index(
+                fields=["session", "task_id", "agent_role", "target_role", "-handoff_sequence"],
+                name="handoff_pair",
+            ),
+            models.Index(fields=["orchestrator", "idempotency_key", "-received_at"], name="handoff_by_key"),
+            models.Index(
+                fields=["orchestrator", "run_id", "session", "-handoff_sequence"],
                 condition=Q(run_id__isnull=False),
                 name="handoff_by_run",
             ),

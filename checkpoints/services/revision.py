@@ -14,12 +14,14 @@ from checkpoints.canonical import digest_bytes
 from checkpoints.checks import tokens
 from checkpoints.errors import InvalidInput, ProblemError
 from checkpoints.formats import reread, with_short_names
+from checkpoints.handoffs.calls import call_results
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.models import Checkpoint, CheckpointBody, CheckRun, Handoff
 from checkpoints.policies import judge
 from checkpoints.services.bodies import current_body
-from checkpoints.services.history import collect_many
+from checkpoints.services.history import Case, collect_many
+from checkpoints.services.indexing import remember_calls
 from checkpoints.services.policy import of_version
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
@@ -31,9 +33,8 @@ def assess(*, handoff: Handoff, document: JSONObject, policy_version: int) -> tu
     """Judge a document as the next revision of `handoff` would be judged. Nothing is stored."""
     submission = reread(orjson.dumps(document))
     context = collect_many(
-        handoffs=[handoff],
+        cases=[Case(handoff, submission, likeness(submission))],
         policy=of_version(version=policy_version).compiled,
-        likeness={handoff.pk: likeness(submission)},
         count_tokens=tokens.load(),
     )[handoff.pk]
     return submission, judge(submission, context)
@@ -101,6 +102,7 @@ def revise(
     run: CheckRun = check_run(judged, at)
     run.save()
     apply_verdict(handoff, judged, at)
+    remember_calls(calls=[(handoff, call_results(submission))], at=at)
     begin(handoff=handoff, policy=policy, at=at)
     revoke(handoff=handoff, actor=author, at=at, reason="The content changed.")
     handoff.approval_ticket_reference = None

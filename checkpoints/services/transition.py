@@ -22,9 +22,9 @@ MUTABLE = (
     "sender_risk", "human_approval_required", "sender_ticket_reference", "idempotency_key", "title", "revision",
     "content_digest", "state", "version", "changed_at", "check_attempts", "check_lease_until", "check_claimed_by",
     "outcome", "reasons", "severity", "first_finding", "finding_codes", "finding_count", "risk", "policy_version",
-    "checked_at", "likeness", "round", "flagged_at", "review_deadline", "approvals_required", "approvals_given",
-    "reopened", "approval_ticket_reference", "decided_at", "max_retries", "last_attempt", "round_attempts",
-    "acknowledge_by", "not_before",
+    "checked_at", "likeness", "judged_after", "round", "flagged_at", "review_deadline", "approvals_required",
+    "approvals_given", "reopened", "approval_ticket_reference", "decided_at", "max_retries", "last_attempt",
+    "round_attempts", "acknowledge_by", "not_before",
 )  # fmt: skip
 _ASSIGNMENTS = ", ".join(f"{column} = %s" for column in MUTABLE)
 UPDATE = f"UPDATE handoff SET {_ASSIGNMENTS} WHERE id = %s AND version = %s"  # noqa: S608 - CONFIG: fixed column names

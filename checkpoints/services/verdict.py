@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.faults import crash_on
 from checkpoints.formats import reread
-from checkpoints.handoffs.likeness import likeness
+from checkpoints.handoffs.calls import call_results
 from checkpoints.handoffs.machine import Event
 from checkpoints.models import CheckRun, Handoff
 from checkpoints.policies import did_not_finish, judge, judge_without_run, unreadable_policy
 from checkpoints.services.clock import now
+from checkpoints.services.history import Case
+from checkpoints.services.indexing import remember_calls
 from checkpoints.services.policy import ActivePolicy
 from checkpoints.services.review_round import begin
 from checkpoints.services.transition import Move, move_many
@@ -27,7 +29,6 @@ from checkpoints.types import (
     JSONObject,
     Judgement,
     Outcome,
-    Submission,
 )
 
 CHECKER = Actor(kind="system", id="system:checks", label="Checks")
@@ -47,16 +48,14 @@ class Judged:
     started_at: datetime
     check_ms: float
     likeness: str | None = None
+    judged_after: int | None = None
+    calls: Mapping[str, str] = field(default_factory=dict)  # call_id -> digest of its result
 
 
-def judge_row(
-    handoff: Handoff,
-    attempt: int,
-    submission: Submission,
-    context: CheckContext,
-    policy: ActivePolicy | None,
-) -> Judged:
+def judge_row(case: Case, attempt: int, context: CheckContext, policy: ActivePolicy | None) -> Judged:
     """Judge one revision. Whatever goes wrong becomes a flagged verdict, never a cleared one."""
+    handoff, submission = case.handoff, case.submission
+    highest = context.highest_judged_sequence
     crash_on(handoff.checkpoint_id)
     started = time.monotonic()
     if policy is None:
@@ -73,7 +72,9 @@ def judge_row(
         policy=context.policy,
         started_at=context.received_at,
         check_ms=round((time.monotonic() - started) * 1000, 2),
-        likeness=likeness(submission),
+        likeness=case.likeness,
+        judged_after=highest if highest is not None and highest > handoff.handoff_sequence else None,
+        calls=call_results(submission),
     )
 
 
@@ -109,6 +110,7 @@ def write_verdicts(judged: Sequence[Judged], locked: Mapping[UUID, Handoff]) -> 
     moves = []
     for item in judged:
         handoff = locked[item.handoff_id]
+        handoff.judged_after = item.judged_after
         apply_verdict(handoff, item, at)
         moves.append(
             Move(
@@ -122,6 +124,7 @@ def write_verdicts(judged: Sequence[Judged], locked: Mapping[UUID, Handoff]) -> 
                 },
             )
         )
+    remember_calls(calls=[(locked[item.handoff_id], item.calls) for item in judged], at=at)
     move_many(moves)
 
 

@@ -19,7 +19,7 @@ from checkpoints.formats import reread
 from checkpoints.handoffs.likeness import likeness
 from checkpoints.models import CheckpointBody, Handoff
 from checkpoints.services.bodies import current_body
-from checkpoints.services.history import collect_many
+from checkpoints.services.history import Case, collect_many
 from checkpoints.services.policy import ActivePolicy, active
 from checkpoints.services.transition import announce
 from checkpoints.services.verdict import Judged, exhausted, judge_row, write_verdicts
@@ -133,16 +133,14 @@ def judge_batch(batch: list[Claimed], *, count_tokens: Callable[[str], int] | No
     """Check each row outside any transaction, then write all verdicts in one commit."""
     policy = _policy()
     compiled = policy.compiled if policy else CheckPolicy()
-    submissions = {item.handoff.pk: reread(item.body) for item in batch}
-    contexts = collect_many(
-        handoffs=[item.handoff for item in batch],
-        policy=compiled,
-        likeness={pk: likeness(submission) for pk, submission in submissions.items()},
-        count_tokens=count_tokens,
-    )
+    cases = [
+        Case(item.handoff, submission, likeness(submission))
+        for item, submission in ((item, reread(item.body)) for item in batch)
+    ]
+    contexts = collect_many(cases=cases, policy=compiled, count_tokens=count_tokens)
     judged = [
-        judge_row(item.handoff, item.attempt, submissions[item.handoff.pk], contexts[item.handoff.pk], policy)
-        for item in batch
+        judge_row(case, item.attempt, contexts[item.handoff.pk], policy)
+        for item, case in zip(batch, cases, strict=True)
     ]
     fault("drain.before_write")
     return _write(judged)

@@ -24,6 +24,7 @@ from checkpoints.handoffs.sealing import retargeted
 from checkpoints.models import Action, Checkpoint, Decision, Handoff
 from checkpoints.services.attempts import close
 from checkpoints.services.bodies import current_body
+from checkpoints.services.indexing import remember_answers
 from checkpoints.services.policy import rules_of
 from checkpoints.services.review_round import begin
 from checkpoints.services.revision import revise
@@ -403,7 +404,7 @@ def _record(
     target: str = "same",
 ) -> Decision:
     """One decision row, bound to what the handoff is at this moment."""
-    return Decision.objects.create(
+    decision: Decision = Decision.objects.create(
         handoff=handoff,
         round=handoff.round,
         revision=handoff.revision,
@@ -422,6 +423,8 @@ def _record(
         target=target,
         policy_version=handoff.policy_version,
     )
+    remember_answers(handoff=handoff, answers=answers or [], at=at)
+    return decision
 
 
 def _move(

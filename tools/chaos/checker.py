@@ -242,7 +242,7 @@ def _ticket_fault(entry: Row, ring: jwk.JWKSet) -> str | None:
     return f"its claims say {wrong}" if wrong else None
 
 
-REPORTED: Final = {
+REPORTED: Final[dict[str, set[str | None]]] = {
     "ack": {"acknowledged"},
     "fail": {"failed", "timed_out", "acknowledged"},  # a late acknowledgement counts after a failure
     "refuse": {"refused"},

@@ -20,7 +20,7 @@ class Orchestrator:
     def __init__(self, api: Api, receivers: Receivers, name: str) -> None:
         self.api, self.receivers, self.name = api, receivers, name
         self.random, self.keys = random.Random(name), 0
-        self.later: list[tuple[float, Callable[[], None]]] = []  # (unix time, what is due then)
+        self.later: list[tuple[float, Callable[[], object]]] = []  # (unix time, what is due then)
 
     def run(self) -> None:
         while not self.api.stage.over.is_set():
@@ -70,7 +70,7 @@ class Orchestrator:
             )
         return answer.status
 
-    def at(self, moment: float, act: Callable[[], None]) -> None:
+    def at(self, moment: float, act: Callable[[], object]) -> None:
         self.later.append((moment, act))
 
     def _keep_appointments(self) -> None:
@@ -115,7 +115,7 @@ def _look(self: Orchestrator, path: str) -> None:
 def _acknowledge_late(self: Orchestrator, attempt: Attempt) -> None:
     self.receivers.deliver(attempt)
     moment = _deadline(attempt) + self.random.uniform(0.1, 2)
-    self.at(moment, lambda: self.report("ack", attempt, content_digest=attempt["content_digest"]) and None)
+    self.at(moment, lambda: self.report("ack", attempt, content_digest=attempt["content_digest"]))
 
 
 def _fail(self: Orchestrator, attempt: Attempt) -> None:

@@ -1,8 +1,9 @@
-"""Show, check and publish the policy from the command line."""
+"""Show, check, try out and publish the policy from the command line."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,29 +12,40 @@ from django.core.management.base import CommandParser
 
 from checkpoints.canonical import parse
 from checkpoints.errors import Refused
-from checkpoints.management.answering import Answer, AnsweringCommand, Failed
+from checkpoints.management import simulation_text
+from checkpoints.management.answering import Answer, AnsweringCommand, Bar, Failed
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import validate, with_defaults
-from checkpoints.services import policy
+from checkpoints.services import policy, simulation
 from checkpoints.types import COMMAND_LINE, JSONObject, JSONValue, Limits, rfc3339
 
 MISTAKES = 2
+DIFFERS = 3
+SEVERAL_PROCESSES_FROM = 3000
 
 
 class Command(AnsweringCommand):
     help = (
         "show [VERSION]: the policy document. validate FILE: look for mistakes. apply FILE: publish it, effective "
-        "for the next check and audited as system:cli. history: all versions. FILE may be - for standard input. "
-        "Exit codes: 0 done, 2 the document has mistakes (each is named with its pointer), 1 not done."
+        "for the next check and audited as system:cli. history: all versions. simulate FILE --days N: judge the "
+        "handoffs of the last N days with FILE and compare with their stored verdicts; nothing stored changes. "
+        "FILE may be - for standard input. Exit codes: 0 done, 2 the document has mistakes (each is named with its "
+        "pointer), 3 simulate --exit-code found handoffs whose outcome would differ, 1 not done."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("verb", choices=["show", "apply", "validate", "history"])
+        parser.add_argument("verb", choices=["show", "apply", "validate", "history", "simulate"])
         parser.add_argument(
             "file", nargs="?", metavar="FILE|VERSION", help="the document; for show, the number of a version"
         )
         parser.add_argument("--note", default="", help="of apply: why; it stands in the history")
+        parser.add_argument(
+            "--days", type=int, default=30, help="of simulate: how far back (1 to 3650, else 30)"
+        )
+        parser.add_argument(
+            "--exit-code", action="store_true", help="of simulate: end with 3 where an outcome would differ"
+        )
 
     def answer(self, options: dict[str, Any]) -> Answer:
         verb, file = options["verb"], options["file"]
@@ -44,7 +56,12 @@ class Command(AnsweringCommand):
         if not file:
             raise Failed(f"Name the file: manage.py policy {verb} FILE.")
         document = _read(file)
-        return _apply(document, options["note"]) if verb == "apply" else _validated(document)
+        _refuse_mistakes(document)
+        if verb == "simulate":
+            return _simulated(document, options["days"], exit_code=options["exit_code"])
+        if verb == "apply":
+            return _apply(document, options["note"])
+        return Answer("The policy is valid.", {"valid": True})
 
 
 def _show(version: str | None) -> Answer:
@@ -81,13 +98,22 @@ def _history() -> Answer:
     )
 
 
-def _validated(document: JSONObject) -> Answer:
-    _refuse_mistakes(document)
-    return Answer("The policy is valid.", {"valid": True})
+def _simulated(document: JSONObject, days: int, *, exit_code: bool) -> Answer:
+    if not 1 <= days <= simulation.LONGEST_DAYS:
+        raise Failed(f"--days is {days}: use 1 to {simulation.LONGEST_DAYS}.")
+    bar = Bar("Judging")
+    report = simulation.simulate(document=document, days=days, progress=bar, processes=_processes(days))
+    bar.end()
+    code = DIFFERS if exit_code and report.differences else 0
+    return Answer(simulation_text.report(report, days), report.as_json(days), code)
+
+
+def _processes(days: int) -> int:
+    """Another process costs half a second: only a large window is worth it."""
+    return min(2, os.cpu_count() or 1) if simulation.window(days=days).total > SEVERAL_PROCESSES_FROM else 1
 
 
 def _apply(document: JSONObject, note: str) -> Answer:
-    _refuse_mistakes(document)
     row = policy.publish(document=document, actor=COMMAND_LINE, note=note)
     return Answer(
         f"Version {row.version} is in force from the next check on.",
