@@ -11,7 +11,7 @@ run: .venv-run  ## everything with demo data on http://127.0.0.1:8000 (PORT and 
 	@exec $(PYTHON_RUN) -m reviewqueue.up --with-parent
 
 test: .venv-dev  ## the suite on throw-away servers, without the long tests
-	@$(PYTHON_RUN) -m pytest -q -n 3 --dist loadgroup -m "not full"
+	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup -m "not full"
 
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup
