@@ -13,6 +13,9 @@ run: .venv-run  ## everything with demo data on http://127.0.0.1:8000 (PORT and 
 test: .venv-dev  ## the suite on throw-away servers, without the long tests
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup -m "not full"
 
+test-pages: .venv-dev  ## every page in Chromium: axe, contrast, widths, targets, CSP, weight
+	@$(PYTHON_RUN) -m pytest -q tests/test_browser.py -m full
+
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup
 
@@ -52,4 +55,4 @@ reset: .venv-run  ## delete DATA_DIR and its database; asks first
 .venv-dev:
 	@tools/environment.sh dev
 
-.PHONY: help run test test-full chaos bench check format lock vendor reset .venv-run .venv-dev
+.PHONY: help run test test-pages test-full chaos bench check format lock vendor reset .venv-run .venv-dev

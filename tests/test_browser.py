@@ -333,8 +333,8 @@ def _targets(item: Any) -> str:
     return json.dumps([node["target"] for node in item["nodes"]][:4])
 
 
-# One process visits all pages once for all of them.
-surveyed = pytest.mark.xdist_group("survey")
+# All pages, both themes, four widths: over a minute of Chromium. `make test-pages` runs it, and CI does.
+surveyed = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
