@@ -170,7 +170,7 @@ def _rows(values: Mapping[str, str], prefix: str) -> Iterator[tuple[str, dict[st
 
 
 def _rows_of(full: Any) -> Iterator[tuple[str, int, dict[str, str]]]:
-    for index, (name, role) in enumerate(full["roles"].items()):
+    for index, (name, role) in enumerate(sorted(full["roles"].items())):
         targets = role.get("may_hand_off_to")
         yield (
             "role",
@@ -185,7 +185,7 @@ def _rows_of(full: Any) -> Iterator[tuple[str, int, dict[str, str]]]:
     sides = [
         (side, role, names)
         for side in ("from", "to")
-        for role, names in full["required_constraints"][side].items()
+        for role, names in sorted(full["required_constraints"][side].items())
     ]
     for index, (side, role, names) in enumerate(sides):
         yield "required", index, {"side": side, "role": role, "constraints": ", ".join(names)}
@@ -197,7 +197,7 @@ def _rows_of(full: Any) -> Iterator[tuple[str, int, dict[str, str]]]:
             for name, wanted in rule["when"].items()
         }
         yield "rule", index, {"level": rule["level"], **when}
-    for index, (code, rule) in enumerate(full["checks"].items()):
+    for index, (code, rule) in enumerate(sorted(full["checks"].items())):
         yield "check", index, {"code": code, **rule}
 
 
