@@ -13,11 +13,14 @@ run: .venv-run  ## everything with demo data on http://127.0.0.1:8000 (PORT and 
 test: .venv-dev  ## the suite on throw-away servers, without the long tests
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup -m "not full"
 
+test-pages: .venv-dev  ## every page in Chromium: axe, contrast, widths, targets, CSP, weight
+	@$(PYTHON_RUN) -m pytest -q tests/test_browser.py tests/test_browser_policy.py -m full
+
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup
 
-chaos: .venv-dev  ## only the tests that kill and pause real processes
-	@$(PYTHON_RUN) -m pytest -q -m chaos
+chaos: .venv-dev  ## a minute of kills, pauses and restarts, judged from outside (ARGS="--seconds 300 --seed 7")
+	@$(PYTHON_RUN) -m tools.chaos $(ARGS)
 
 bench: .venv-dev  ## figures as JSON lines
 	@$(PYTHON_RUN) -m tools.bench
@@ -52,4 +55,4 @@ reset: .venv-run  ## delete DATA_DIR and its database; asks first
 .venv-dev:
 	@tools/environment.sh dev
 
-.PHONY: help run test test-full chaos bench check format lock vendor reset .venv-run .venv-dev
+.PHONY: help run test test-pages test-full chaos bench check format lock vendor reset .venv-run .venv-dev

@@ -17,6 +17,8 @@ from celery import Celery
 from django.conf import settings
 from kombu import Connection
 
+from checkpoints.faults import fault
+
 log = structlog.get_logger("checkpoints.doorbell")
 
 FLAG = "reviewqueue:bell"
@@ -64,6 +66,7 @@ class _Ringer:
     def _ring(self) -> None:
         if not self.client.set(FLAG, "1", nx=True, ex=FLAG_SECONDS):
             return
+        fault("doorbell.after_flag")
         options = {**settings.CELERY_BROKER_TRANSPORT_OPTIONS, "socket_timeout": TIMEOUT_SECONDS}
         if self.connection is None:
             self.connection = self.app.connection_for_write(

@@ -68,6 +68,12 @@ if not _database_url:
     DATABASE_SOURCE = str(_servers_file) if _database_urls else "none"
 
 
+def pool_options(size: int) -> dict[str, int]:
+    """The web process's pool. After a failure the pool itself would pause, twice as long each time, up to minutes;
+    given up after a second, the next request tries anew, and a database that is back is used at once."""
+    return {"min_size": min(4, size), "max_size": size, "timeout": 5, "reconnect_timeout": 1}
+
+
 def database_config(role: str) -> dict[str, Any]:
     """The `DATABASES` entry of one role. The owner migrates, so no statement of its is cut short."""
     # Nothing listens on port 1: commands without a database work, others fail at once and manage.py says why.
@@ -89,11 +95,7 @@ def database_config(role: str) -> dict[str, Any]:
     options.setdefault("connect_timeout", 5)
     options.setdefault("application_name", f"reviewqueue-{role}")
     if DATABASE_POOL_SIZE:
-        options["pool"] = {
-            "min_size": min(4, DATABASE_POOL_SIZE),
-            "max_size": DATABASE_POOL_SIZE,
-            "timeout": 5,
-        }
+        options["pool"] = pool_options(DATABASE_POOL_SIZE)
     return config | {
         "OPTIONS": options,
         "CONN_MAX_AGE": 0,

@@ -151,7 +151,7 @@ class Stack:
     def state_of(self, checkpoint_id: str) -> str:
         return str(self.call("GET", f"/api/v1/handoffs/{checkpoint_id}").json["state"])
 
-    def wait_for_state(self, checkpoint_id: str, *states: str, seconds: float = 20) -> str:
+    def wait_for_state(self, checkpoint_id: str, *states: str, seconds: float = 60) -> str:
         """The first of `states` that the handoff reaches."""
         deadline = time.monotonic() + seconds
         state = ""

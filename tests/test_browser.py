@@ -333,6 +333,10 @@ def _targets(item: Any) -> str:
     return json.dumps([node["target"] for node in item["nodes"]][:4])
 
 
+# All pages, both themes, four widths: over a minute of Chromium. `make test-pages` runs it, and CI does.
+surveyed = pytest.mark.full
+
+
 @pytest.fixture(scope="module")
 def survey(browser: Browser, live_server: Any, django_db_setup: None, django_db_blocker: Any) -> Survey:
     with django_db_blocker.unblock():
@@ -349,28 +353,34 @@ def survey(browser: Browser, live_server: Any, django_db_setup: None, django_db_
     return found
 
 
+@surveyed
 def test_every_page_passes_axe_in_both_themes(survey):
     assert survey.rules_passed > 15 * survey.pages
     assert survey.violations == []
 
 
+@surveyed
 def test_every_text_stands_out_from_its_ground_in_both_themes(survey):
     """WCAG 1.4.3, measured on painted colours: axe cannot read every colour space."""
     assert survey.faint == []
 
 
+@surveyed
 def test_no_page_scrolls_sideways_from_390_to_2560_pixels(survey):
     assert survey.too_wide == []
 
 
+@surveyed
 def test_everything_to_press_is_at_least_24_pixels_high(survey):
     assert survey.small == []
 
 
+@surveyed
 def test_every_page_obeys_the_content_security_policy(survey):
     assert survey.trouble == []
 
 
+@surveyed
 def test_no_page_weighs_more_than_150_kilobytes(survey):
     assert 10_000 < survey.heaviest < 150_000
 

@@ -15,7 +15,7 @@ from reviewqueue.models import Role, User
 from reviewqueue.services import drafting, simulating
 from tests.browser import Visitor, running_browser
 from tests.characters import document, flagged, fresh, judged, orchestrator, person
-from tests.test_browser import Survey
+from tests.test_browser import Survey, surveyed
 from tests.test_pages_policy import DEMO
 
 pytestmark = [pytest.mark.usefixtures("own_database"), pytest.mark.browser]
@@ -151,22 +151,27 @@ def survey(browser: Browser, live_server: Any, own_database: str, django_db_bloc
     return found
 
 
+@surveyed
 def test_every_page_passes_axe_in_both_themes(survey):
     assert survey.rules_passed > 15 * survey.pages
     assert survey.violations == []
 
 
+@surveyed
 def test_every_text_stands_out_from_its_ground_in_both_themes(survey):
     assert survey.faint == []
 
 
+@surveyed
 def test_no_page_scrolls_sideways_from_390_to_2560_pixels(survey):
     assert survey.too_wide == []
 
 
+@surveyed
 def test_everything_to_press_is_at_least_24_pixels_high(survey):
     assert survey.small == []
 
 
+@surveyed
 def test_every_page_obeys_the_content_security_policy(survey):
     assert survey.trouble == []

@@ -133,7 +133,8 @@ def test_an_approval_that_is_too_old_goes_back_to_review(db: None) -> None:
     )
     with pytest.raises(Conflict) as refused:
         characters.dispatched(owner, handoff)
-    assert refused.value.slug == "ticket-expired"
+    assert refused.value.slug == "not-dispatchable"
+    assert refused.value.extra == {"state": "flagged", "problem": "ticket-expired"}
     handoff = characters.reload(handoff)
     assert (handoff.state, handoff.approvals_given) == ("flagged", 0)
     assert not Attempt.objects.filter(handoff=handoff).exists()
@@ -147,7 +148,9 @@ def test_a_ticket_row_written_by_hand_opens_nothing(db: None) -> None:
     Ticket.objects.filter(handoff=handoff).update(token=stolen)
     with pytest.raises(Conflict) as refused:
         characters.dispatched(owner, handoff)
-    assert refused.value.slug == "ticket-content-mismatch"
+    assert refused.value.slug == "not-dispatchable"
+    assert refused.value.extra == {"state": "flagged", "problem": "ticket-content-mismatch"}
+    assert Ticket.objects.get(handoff=handoff).revoked_at is not None
     assert characters.reload(handoff).state == "flagged"
 
 

@@ -145,7 +145,7 @@ def test_a_document_that_kills_its_check_is_flagged_and_delays_nobody(web: Stack
     web.start("beat")
     began = time.monotonic()
     for document in others:
-        web.wait_for_state(document["checkpoint_id"], "cleared", seconds=30)
+        web.wait_for_state(document["checkpoint_id"], "cleared", seconds=60)
     web.wait_for_state(poison["checkpoint_id"], "flagged", seconds=60)
     assert time.monotonic() - began < 60
     handoff = Handoff.objects.get(checkpoint_id=poison["checkpoint_id"])
@@ -157,7 +157,7 @@ def test_a_document_that_kills_its_check_is_flagged_and_delays_nobody(web: Stack
 def test_posting_goes_on_at_full_rate_while_the_broker_is_away(
     whole: Stack, broker: Broker, how: str
 ) -> None:
-    whole.wait_for_state(whole.post(characters.document()).json["checkpoint_id"], "cleared", seconds=30)
+    whole.wait_for_state(whole.post(characters.document()).json["checkpoint_id"], "cleared", seconds=60)
     normal = rate(whole)
     with broker.away(how):
         away = rate(whole)

@@ -14,18 +14,16 @@ from django.core.exceptions import (
     RequestDataTooBig,
     SuspiciousOperation,
 )
-from django.db import Error as DatabaseError
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 
 from checkpoints.errors import ReviewQueueError
+from checkpoints.services import storage
 from checkpoints.types import JSONObject, JSONValue
 
 log = structlog.get_logger("checkpoints.api")
 
 CONTENT_TYPE: Final = "application/problem+json"
-STORAGE_RETRY_SECONDS: Final = 2
 CHALLENGE: Final = 'Bearer realm="review-queue"'
 
 
@@ -251,13 +249,13 @@ def answer_to(request: HttpRequest, error: Exception) -> HttpResponse:
     for kind, slug, detail in _DJANGO:
         if isinstance(error, kind):
             return problem(request, slug, detail=detail)
-    if _storage_is_away(error):
+    if storage.is_away(error=error):
         log.warning("storage.unavailable", error=type(error).__name__, detail=str(error)[:200])
         return problem(
             request,
             "storage-unavailable",
             detail="The database does not answer now. Repeat the request: repeats are safe.",
-            headers={"Retry-After": str(STORAGE_RETRY_SECONDS)},
+            headers={"Retry-After": str(storage.RETRY_AFTER_SECONDS)},
         )
     log.error("request.failed", path=request.path, method=request.method, exc_info=error)
     return problem(
@@ -298,13 +296,3 @@ def _of_framework(request: HttpRequest, error: drf.APIException) -> HttpResponse
         if isinstance(error, kind):
             return problem(request, slug, detail=f"{error.detail} {TYPES[slug].meaning}")
     return problem(request, "internal-error", detail=TYPES["internal-error"].meaning)
-
-
-def _storage_is_away(error: Exception) -> bool:
-    """Connection lost or refused, pool exhausted, time or lock limit reached, disk full, server read-only."""
-    if isinstance(error, OperationalError | InterfaceError):
-        return True
-    cause = error.__cause__
-    state = getattr(cause, "sqlstate", None) or ""
-    # Class 53: out of disk, memory or connections. 25006: a standby took over and refuses writes.
-    return isinstance(error, DatabaseError | InternalError) and (state.startswith("53") or state == "25006")

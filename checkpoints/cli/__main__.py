@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except Unusable as error:
         return _complain(str(error))
-    text = dumped(results) if options.json else "\n".join(_lines(results))
+    text = dumped(results) if options.json else "\n".join(lines(results))
     sys.stdout.write(f"{text}\n")
     if not all(result.is_usable for result in results):
         return UNUSABLE
@@ -75,7 +75,7 @@ def _complain(message: str) -> int:
     return UNUSABLE
 
 
-def _lines(results: Sequence[Result]) -> Iterator[str]:
+def lines(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         yield f"{result.name}: {result.status}{_because(result)}"
         if result.judgement is None:

@@ -39,6 +39,9 @@ class Session(models.Model):
         ]
 
 
+_NO_TASK = models.Value("", output_field=models.TextField())
+
+
 class HandoffQuerySet(models.QuerySet["Handoff"]):
     """The vocabulary of reads; views never filter on state strings."""
 
@@ -62,10 +65,9 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
 
     def rejected_unseen(self) -> Self:
         """Rejected ones that nobody saw and no later checkpoint of the same session and task replaced."""
-        none = Value("", output_field=models.TextField())
-        later = Handoff.objects.annotate(task=Coalesce("task_id", none)).filter(
+        later = Handoff.objects.annotate(task=Coalesce("task_id", _NO_TASK)).filter(
             session_id=models.OuterRef("session_id"),
-            task=Coalesce(models.OuterRef("task_id"), none),
+            task=Coalesce(models.OuterRef("task_id"), _NO_TASK),
             handoff_sequence__gt=models.OuterRef("handoff_sequence"),
         )
         return self.filter(state=State.REJECTED).exclude(models.Exists(later))

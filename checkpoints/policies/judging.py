@@ -1,10 +1,14 @@
-"""The judge: hits become findings, findings and facts become an outcome with its reasons (contract "
-"§2.3-2.5)."""
+"""The judge: hits become findings, findings and facts an outcome with its reasons (contract §2.3-2.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final
 
+import jsonschema_rs
+
+from checkpoints.canonical.pointers import escape
 from checkpoints.checks import runner
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.checks.risk import effective_risk
@@ -12,7 +16,7 @@ from checkpoints.checks.secrets import mask, masked
 from checkpoints.checks.shape import open_blocking
 from checkpoints.checks.silence import ruling
 from checkpoints.checks.tokens import counted
-from checkpoints.formats import FORMATS
+from checkpoints.formats import FORMATS, schema
 from checkpoints.types import (
     CheckContext,
     CheckPolicy,
@@ -31,12 +35,18 @@ from checkpoints.types import (
 STOPPING = (Disposition.REVIEW, Disposition.REJECT)
 UNKNOWN_RULE = "SYS-03"
 REPORTED = "REP"
+NATIVE: Final = frozenset({"handoff/1", "prompty.engine/1"})
 
 
 def judge(submission: Submission, context: CheckContext) -> Judgement:
     """What one run of the catalogue over one revision says. Never raises for what a document holds."""
     run = runner.run(submission, context)
-    hits = [*run.hits, *_unknown_codes(context.policy), *_not_interpreted(submission)]
+    hits = [
+        *run.hits,
+        *_unknown_codes(context.policy),
+        *_not_interpreted(submission),
+        *_unreadable(submission),
+    ]
     failed = bool(run.failures) or any(hit.code not in CATALOGUE for hit in hits)
     failed = failed or any(code not in CATALOGUE for code in context.policy.checks)
     return _judgement(submission, context, hits, run, failed=failed)
@@ -165,6 +175,34 @@ def _unknown_code(code: str) -> Hit:
 def _unknown_codes(policy: CheckPolicy) -> Iterator[Hit]:
     """SYS-03 for each code that the policy steers and this installation does not know."""
     return (_unknown_code(code) for code in policy.checks if code not in CATALOGUE)
+
+
+def _unreadable(submission: Submission) -> Iterator[Hit]:
+    """SYS-03 for a framework document that its own format's reader cannot make sense of: fail closed.
+
+    The native formats name each broken member themselves (HC-01, HC-03, EC-01).
+    """
+    if submission.format in NATIVE or not FORMATS[submission.format].interpreted:
+        return
+    error = next(_validator(submission.format).iter_errors(submission.payload), None)
+    if error is not None:
+        place = "".join(f"/{escape(str(part))}" for part in error.instance_path)
+        yield Hit(
+            UNKNOWN_RULE,
+            place,
+            f"This is no document of the format {submission.format}: {place or 'the top level'} does not fit its "
+            "schema, so no check can judge it. GET /api/v1/schemas/"
+            + submission.format
+            + " gives the schema.",
+            expected=f"a {submission.format} document",
+        )
+
+
+@cache
+def _validator(format_name: str) -> jsonschema_rs.Draft202012Validator:
+    """Of the payload alone: what the envelope says was judged at admission."""
+    whole = schema(format_name)
+    return jsonschema_rs.Draft202012Validator({"$ref": "#/$defs/document", "$defs": whole["$defs"]})
 
 
 def _not_interpreted(submission: Submission) -> Iterator[Hit]:

@@ -22,8 +22,6 @@ from checkpoints.types import Actor, CheckPolicy, State, Submission
 
 LAST_SEQUENCE = 2**53 - 1
 
-LAST_SEQUENCE = 2**53 - 1
-
 LOCK_SESSION = """
     INSERT INTO session (orchestrator_id, session_id, last_sequence, created_at)
     VALUES (%s, %s, 0, clock_timestamp())
@@ -104,17 +102,11 @@ def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, ac
         sequence = submission.handoff_sequence or last_sequence + 1
         if sequence > LAST_SEQUENCE:
             raise Conflict(
-                f"Session {submission.session_id} has used its last handoff_sequence. Begin a new session.",
-                slug="sequence-conflict",
-                extra={"next_sequence": None},
-            )
-        handoff_id = uuid7()
-        if sequence > LAST_SEQUENCE:
-            raise Conflict(
                 f"Session {submission.session_id} has used its last sequence, 2^53-1. Begin another session.",
                 slug="sequence-conflict",
                 extra={"next_sequence": None},
             )
+        handoff_id = uuid7()
         checkpoint_id = submission.checkpoint_id or str(handoff_id)
         values = _values(
             handoff_id=handoff_id,

@@ -9,6 +9,7 @@ import structlog
 from django.db import DatabaseError, transaction
 
 from checkpoints.errors import Conflict, IllegalTransition, NotFound
+from checkpoints.faults import fault
 from checkpoints.handoffs.machine import Event, allowed
 from checkpoints.handoffs.retries import backoff_seconds
 from checkpoints.models import TERMINAL, Attempt, Handoff, Orchestrator
@@ -51,6 +52,8 @@ def acknowledge(
     with transaction.atomic(durable=True):
         handoff, at = access(orchestrator=orchestrator, checkpoint_id=checkpoint_id)
         problem = _acknowledge(handoff, attempt, content_digest, receiver, actor, at)
+        fault("ack.before_commit")
+    fault("ack.after_commit")
     if problem:
         raise problem
     return handoff.pk
@@ -150,6 +153,8 @@ def fail(
         if row is not None:
             outcome = "timed_out" if kind == "timed_out" else "failed"
             _lose(handoff, row, outcome, f"{kind}: {detail}" if detail else kind, actor, at)
+            fault("fail.before_commit")
+    fault("fail.after_commit")
     return handoff.pk
 
 
@@ -174,6 +179,8 @@ def refuse(
                 detail={"attempt": attempt},
             )
             announce(handoff_ids=[handoff.pk])
+            fault("refuse.before_commit")
+    fault("refuse.after_commit")
     return handoff.pk
 
 
@@ -187,6 +194,8 @@ def cancel(*, orchestrator: Orchestrator, checkpoint_id: str, reason: str, actor
             close(handoff=handoff, actor=actor, at=at, reason=reason)
             move(handoff=handoff, event=Event.CANCEL, actor=actor, at=at, reason=reason)
             announce(handoff_ids=[handoff.pk])
+            fault("cancel.before_commit")
+    fault("cancel.after_commit")
     return handoff.pk
 
 
@@ -217,7 +226,9 @@ def sweep_overdue_attempts(*, limit: int = 500) -> int:
                 handoff, at = lock(handoff_id=handoff_id)
                 before = handoff.state
                 end_overdue_attempt(handoff=handoff, at=at)
-                count += handoff.state != before
+                fault("timeout.before_commit")
+            fault("timeout.after_commit")
+            count += handoff.state != before
         except DatabaseError:  # one row that is held or broken must not keep the others waiting
             log.exception("sweep.row_failed", handoff_id=str(handoff_id))
     return count

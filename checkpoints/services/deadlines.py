@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from checkpoints.faults import fault
 from checkpoints.models import Handoff
 from checkpoints.services.attempts import end_overdue_attempt
 from checkpoints.services.expiry import expire_review
@@ -19,6 +20,8 @@ def settle(*, handoff: Handoff, at: datetime) -> bool:
         with transaction.atomic(durable=True):
             locked, locked_at = lock(handoff_id=handoff.pk)
             end_overdue_attempt(handoff=locked, at=locked_at)
+            fault("settle.before_commit")
+        fault("settle.after_commit")
         return True
     if handoff.state == State.FLAGGED.value and handoff.review_deadline and at >= handoff.review_deadline:
         expire_review(handoff_id=handoff.pk)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from checkpoints.faults import fault
 from checkpoints.handoffs.machine import Event
 from checkpoints.models import Action, Decision, Handoff, RefusalBody
 from checkpoints.services.attempts import SWEEPER, close
@@ -47,6 +48,8 @@ def expire_review(*, handoff_id: UUID) -> bool:
             event = Event.ESCALATE
         move(handoff=handoff, event=event, actor=SWEEPER, at=at, reason=reason)
         announce(handoff_ids=[handoff.pk])
+        fault("expiry.before_commit")
+    fault("expiry.after_commit")
     return True
 
 

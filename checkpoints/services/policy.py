@@ -11,6 +11,7 @@ import structlog
 from django.db import connection, transaction
 
 from checkpoints.errors import Conflict, InvalidInput
+from checkpoints.faults import fault
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import compile_policy
 from checkpoints.services import audit
@@ -77,7 +78,10 @@ def publish(
 ) -> PolicyVersion:
     """Make `document` the policy from the next check on. Raises InvalidInput with a pointer per fault."""
     with transaction.atomic(durable=True):
-        return put_in_force(document=document, actor=actor, author=author, note=note)
+        row = put_in_force(document=document, actor=actor, author=author, note=note)
+        fault("policy.before_commit")
+    fault("policy.after_commit")
+    return row
 
 
 def put_in_force(

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from checkpoints.canonical import digest_bytes
 from checkpoints.errors import ReviewQueueError
+from checkpoints.faults import fault
 from checkpoints.models import Orchestrator, Refusal, RefusalBody
 from checkpoints.services import audit
 from checkpoints.services.clock import now
@@ -73,6 +74,8 @@ def keep(
                 },
             )
         )
+        fault("quarantine.before_commit")
+    fault("quarantine.after_commit")
     return refusal
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.db import DatabaseError, connection, transaction
 
 from checkpoints.errors import Conflict, Refused
+from checkpoints.faults import fault
 from checkpoints.formats import admit as read
 from checkpoints.models import Orchestrator
 from checkpoints.services import admission, quarantine
@@ -85,6 +86,8 @@ def _store_together(
                 )
             except Conflict as error:
                 results.append(error)
+        fault("batch.before_commit")
+    fault("batch.after_commit")
     return results
 
 

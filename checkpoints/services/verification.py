@@ -116,6 +116,8 @@ def claim(*, key: int, limit: int, tried: str) -> list[Claimed]:
             {"key": key, "lease": settings.CHECK_LEASE_SECONDS, "limit": limit},
         )
         attempts: dict[UUID, int] = dict(cursor.fetchall())
+        if attempts:
+            fault("drain.before_claim")
     if not attempts:
         return []
     fault("drain.after_claim")
@@ -185,6 +187,8 @@ def _write(judged: list[Judged]) -> int:
         if current:
             write_verdicts(current, locked)
             announce(handoff_ids=[item.handoff_id for item in current])
+            fault("drain.before_commit")
+    fault("drain.after_commit")
     storage_ms = round((time.monotonic() - started) * 1000, 2)
     for item in judged:
         if item in current:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -9,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from checkpoints.errors import ReviewQueueError
+from checkpoints.services import storage
 
 TITLES = {
     400: "This request cannot be used",
@@ -65,15 +67,23 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """The page for an exception that no view caught: 503 where only the database is away, else 500."""
+    away = storage.is_away(error=sys.exception())
+    status = 503 if away else 500
     context: dict[str, Any] = {
-        "status": 500,
-        "heading": TITLES[500],
-        "detail": "An error that we did not expect stopped this page.",
-        "next_step": NEXT_STEPS[500],
+        "status": status,
+        "heading": TITLES[status],
+        "detail": "The database does not answer now."
+        if away
+        else "An error that we did not expect stopped this page.",
+        "next_step": NEXT_STEPS[status],
         "request_id": getattr(request, "request_id", ""),
     }
     # Without the request: a context processor may be what broke.
-    return HttpResponse(render_to_string("error.html", context), status=500)
+    response = HttpResponse(render_to_string("error.html", context), status=status)
+    if away:
+        response.headers["Retry-After"] = str(storage.RETRY_AFTER_SECONDS)
+    return response
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from checkpoints.errors import ClaimedByAnother, InvalidInput, ProblemError
+from checkpoints.faults import fault
 from checkpoints.models import AWAITING_PERSON, Handoff
 from checkpoints.services import audit
 from checkpoints.services.attempts import not_possible
@@ -63,6 +64,8 @@ def claim(*, handoff_id: UUID, reviewer: User, reason: str = "", request: Actor 
                 )
             )
             announce(handoff_ids=[handoff.pk])
+        fault("claim.before_commit")
+    fault("claim.after_commit")
     return row
 
 
@@ -84,6 +87,8 @@ def release(*, handoff_id: UUID, reviewer: User, request: Actor | None = None) -
                 )
             )
             announce(handoff_ids=[handoff.pk])
+        fault("release.before_commit")
+    fault("release.after_commit")
 
 
 def touch(*, handoff_id: UUID, reviewer: User) -> None:

@@ -103,6 +103,8 @@ def reopen(*, handoff_id: UUID, reviewer: User, reason: str, request: Actor | No
         decision = _record(handoff, reviewer, Action.REOPEN, at, reason=reason.strip())
         move(handoff=handoff, event=Event.REOPEN, actor=actor, at=at, reason=reason.strip())
         announce(handoff_ids=[handoff.pk])
+        fault("reopen.before_commit")
+    fault("reopen.after_commit")
     return decision
 
 
@@ -123,6 +125,8 @@ def undo(*, handoff_id: UUID, reviewer: User, request: Actor | None = None) -> N
         begin(handoff=handoff, policy=_policy(handoff), at=at)
         move(handoff=handoff, event=Event.WITHDRAW, actor=actor, at=at)
         announce(handoff_ids=[handoff.pk])
+        fault("undo.before_commit")
+    fault("undo.after_commit")
 
 
 def refuse_stale(*, handoff: Handoff, content_digest: str, version: int) -> None:

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from checkpoints.canonical import parse
 from checkpoints.errors import InvalidInput, ProblemError, Refused
+from checkpoints.faults import fault
 from checkpoints.formats import FORMATS, is_envelope, reread
 from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import sealed
@@ -78,6 +79,8 @@ def edit(
         )
         move(handoff=handoff, event=Event.EDIT, actor=actor, at=at, reason=reason.strip(), detail=detail)
         announce(handoff_ids=[handoff.pk])
+        fault("edit.before_commit")
+    fault("edit.after_commit")
     return decision
 
 
