@@ -14,7 +14,7 @@ test: .venv-dev  ## the suite on throw-away servers, without the long tests
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup -m "not full"
 
 test-pages: .venv-dev  ## every page in Chromium: axe, contrast, widths, targets, CSP, weight
-	@$(PYTHON_RUN) -m pytest -q tests/test_browser.py -m full
+	@$(PYTHON_RUN) -m pytest -q tests/test_browser.py tests/test_browser_policy.py -m full
 
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup

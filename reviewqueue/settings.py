@@ -311,4 +311,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULE = {"sweep": {"task": "checkpoints.sweep", "schedule": 1.0, "options": {"expires": 5}}}
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "checkpoints.sweep", "schedule": 1.0, "options": {"expires": 5}},
+    "simulate": {"task": "reviewqueue.simulate", "schedule": 2.0, "options": {"expires": 2}},
+}

@@ -11,6 +11,7 @@ from checkpoints.identifiers import uuid7
 from checkpoints.models import Handoff
 from reviewqueue.models import Role, User
 from reviewqueue.pages import routes
+from reviewqueue.services.drafting import begin
 from tests.characters import approved, flagged, fresh, orchestrator, person
 from tests.visiting import decide, detail_url, page_text, signed_in
 
@@ -34,6 +35,16 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "audit": ("GET", SEES),
     "dashboard": ("GET", SEES),
     "policy": ("GET", ALL),
+    "policy-version": ("GET", ALL),
+    "policy-begin": ("POST", ALL),
+    "policy-draft": ("GET", ALL),
+    "policy-edit": ("GET", ALL),
+    "policy-document": ("GET", ALL),
+    "policy-catch-up": ("POST", ALL),
+    "policy-discard": ("POST", ALL),
+    "policy-publish": ("POST", {MANAGER}),
+    "policy-simulate": ("POST", ALL),
+    "policy-simulation": ("GET", ALL),
     "tokens": ("GET", {ADMIN}),
     "token-revoke": ("POST", {ADMIN}),
     "claim": ("POST", DECIDES),
@@ -55,6 +66,8 @@ def address(db: None) -> dict[str, str]:
         "session_id": handoff.session.session_id,
         "reference": handoff.approval_ticket_reference,
         "token_id": str(uuid7()),
+        "draft_id": str(begin(author=person()).pk),
+        "number": "1",
     }
 
 

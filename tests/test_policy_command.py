@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from checkpoints.management.answering import Bar
+from checkpoints.services.verification import drain
+from tests import characters
 from tests.calling import run, run_json
+from tests.servers import ROOT, Servers
 
 
 def written(tmp_path: Path, document: object) -> str:
@@ -77,3 +85,96 @@ def test_a_policy_that_cannot_be_found_is_said_plainly(
     code, out, err = run("policy", *arguments)
     assert (code, out) == (1, "")
     assert named in err
+
+
+def test_a_file_is_simulated_without_publishing_it(own_database: str, tmp_path: Path) -> None:
+    from checkpoints.services.policy import active
+
+    owner = characters.orchestrator()
+    stopped = characters.judged(owner, characters.document(task_status="completed"))
+    version = active(fresh=True).version
+    file = written(tmp_path, {"checks": {"HC-18": {"disposition": "warn"}}})
+    code, answer = run_json("policy", "simulate", file, "--days", "1")
+    assert code == 0
+    assert (answer["days"], answer["judged"], answer["not_reproduced"]) == (
+        1,
+        sum(answer["before"].values()),
+        0,
+    )
+    assert answer["after"]["cleared"] == answer["before"]["cleared"] + answer["differing"]
+    found = {item["checkpoint_id"]: item for item in answer["differences"]}[stopped.checkpoint_id]
+    assert found["before"] == {"outcome": "flagged", "reasons": ["findings"], "findings": ["HC-18"]}
+    assert found["after"] == {"outcome": "cleared", "reasons": [], "findings": ["HC-18"]}
+    assert (found["session_id"], found["agent_role"]) == (stopped.session.session_id, "triage")
+    assert {"agent_role", "target_role", "before", "after"} == answer["pairs"][0].keys()
+    assert answer["codes"]["HC-18"]["before"] == answer["codes"]["HC-18"]["after"] > 0
+    code, text, _ = run("policy", "simulate", file, "--days", "1")
+    assert code == 0
+    assert f"{answer['differences'][0]['checkpoint_id']}: flagged -> cleared" in text
+    assert run("policy", "simulate", file, "--days", "1", "--exit-code")[0] == 3
+    assert active(fresh=True).version == version
+    assert characters.reload(stopped).version == stopped.version
+
+
+def test_a_policy_that_changes_no_outcome_says_so(own_database: str, tmp_path: Path) -> None:
+    characters.judged(characters.orchestrator(), characters.document())
+    code, text, _ = run("policy", "simulate", written(tmp_path, {}), "--exit-code")
+    assert code == 0
+    assert "No outcome would differ." in text
+    assert "of the last 30 days" in text
+
+
+@pytest.mark.parametrize("days", ["0", "-3", "4000"])
+def test_days_out_of_range_are_said_plainly(own_database: str, tmp_path: Path, days: str) -> None:
+    code, out, err = run("policy", "simulate", written(tmp_path, {}), "--days", days)
+    assert (code, out) == (1, "")
+    assert days in err
+
+
+def test_a_simulation_of_a_file_with_mistakes_names_them(own_database: str, tmp_path: Path) -> None:
+    code, answer = run_json("policy", "simulate", written(tmp_path, {"retries": 3}))
+    assert (code, [error["pointer"] for error in answer["errors"]]) == (2, ["/retries"])
+
+
+def test_a_bar_shows_progress_on_a_terminal_only() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        bar = Bar("Judging", stream)
+        bar(5, 10)
+        bar(10, 10)
+        bar.end()
+    assert "Judging [###############...............] 5/10" in terminal.getvalue()
+    assert terminal.getvalue().endswith("10/10\n")
+    assert pipe.getvalue() == ""
+
+
+@pytest.mark.full
+def test_two_processes_find_what_one_finds(own_database: str, servers: Servers, tmp_path: Path) -> None:
+    owner = characters.orchestrator()
+    for number in range(600):
+        session = characters.fresh("session")
+        characters.post(
+            owner,
+            characters.document(session_id=session, task_status="completed" if number % 3 else "in_progress"),
+        )
+    drain(seconds=120)
+    file = written(tmp_path, {"checks": {"HC-18": {"disposition": "warn"}}})
+    alone, together = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "manage.py", "policy", "simulate", file, "--days", "1", "--json", *more],
+                cwd=ROOT,
+                env=os.environ | servers.environment(own_database),
+                check=True,
+                capture_output=True,
+            ).stdout
+        )
+        for more in (["--processes", "1"], ["--processes", "2"])
+    )
+    assert together["judged"] == alone["judged"] >= 600
+    for member in ("before", "after", "codes", "pairs", "differences"):
+        assert together[member] == alone[member], member

@@ -17,7 +17,8 @@ def report(found: Report, days: int) -> str:
 
 def _lines(found: Report, days: int) -> Iterator[str]:
     tally = found.tally
-    yield f"{tally.judged} handoffs of the last {days} days were judged again. Nothing stored was changed."
+    span = f"{days} days" if days > 1 else "day"
+    yield f"{tally.judged} handoffs of the last {span} were judged again. Nothing stored was changed."
     if tally.without_body:
         yield f"{tally.without_body} more could not be: retention deleted their bodies."
     if tally.not_reproduced:

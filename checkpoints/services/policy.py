@@ -10,7 +10,7 @@ from functools import lru_cache
 import structlog
 from django.db import connection, transaction
 
-from checkpoints.errors import InvalidInput
+from checkpoints.errors import Conflict, InvalidInput
 from checkpoints.faults import fault
 from checkpoints.models import PolicyVersion
 from checkpoints.policies import compile_policy
@@ -78,32 +78,56 @@ def publish(
 ) -> PolicyVersion:
     """Make `document` the policy from the next check on. Raises InvalidInput with a pointer per fault."""
     with transaction.atomic(durable=True):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('policy', 0))")
-        newest = PolicyVersion.objects.order_by("-version").first()
-        version = newest.version + 1 if newest else 1
-        compile_policy(document, version=version)
-        at = now()
-        row = PolicyVersion.objects.create(
-            version=version,
-            document=document,
-            published_at=at,
-            published_by=actor.id,
-            authored_by=author or actor.id,
-            note=note,
-        )
-        audit.record(
-            audit.Entry(
-                action="policy.published",
-                actor=actor,
-                subject=("policy", "policy"),
-                at=at,
-                reason=note or None,
-                before={"version": newest.version, "document": newest.document} if newest else None,
-                after={"version": version, "document": document},
-                policy_version=version,
-            )
-        )
+        row = put_in_force(document=document, actor=actor, author=author, note=note)
         fault("policy.before_commit")
     fault("policy.after_commit")
+    return row
+
+
+def put_in_force(
+    *,
+    document: JSONObject,
+    actor: Actor,
+    author: str | None = None,
+    note: str = "",
+    instead_of: int | None = None,
+) -> PolicyVersion:
+    """`publish` inside the caller's transaction.
+
+    Raises Conflict `policy-changed` (409) where another version than `instead_of` is in force by now.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('policy', 0))")
+    newest = PolicyVersion.objects.order_by("-version").first()
+    live = newest.version if newest else 0
+    if instead_of is not None and live != instead_of:
+        raise Conflict(
+            f"Version {live} came into force after this draft was begun on version {instead_of}. Look at what "
+            "changed, then base the draft on it.",
+            slug="policy-changed",
+            extra={"version": live, "based_on": instead_of},
+        )
+    version = live + 1
+    compile_policy(document, version=version)
+    at = now()
+    row = PolicyVersion.objects.create(
+        version=version,
+        document=document,
+        published_at=at,
+        published_by=actor.id,
+        authored_by=author or actor.id,
+        note=note,
+    )
+    audit.record(
+        audit.Entry(
+            action="policy.published",
+            actor=actor,
+            subject=("policy", "policy"),
+            at=at,
+            reason=note or None,
+            before={"version": newest.version, "document": newest.document} if newest else None,
+            after={"version": version, "document": document, "authored_by": author or actor.id},
+            policy_version=version,
+        )
+    )
     return row

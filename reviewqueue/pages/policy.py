@@ -1,97 +1,92 @@
-"""`/policy/`: the policy in force, in words and as the document."""
+"""`/policy/`: the policy in force as a person reads it, its earlier versions, and the drafts of the next one."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpResponse
 
-from checkpoints.checks.catalogue import CATALOGUE
+from checkpoints.errors import InvalidInput, NotFound
 from checkpoints.models import PolicyVersion
-from checkpoints.services.policy import active
-from checkpoints.types import CheckPolicy, Risk
-from reviewqueue.models import User
-from reviewqueue.pages import words
-from reviewqueue.pages.shell import PersonRequest, page, render_page
+from checkpoints.services.policy import active, of_version
+from checkpoints.services.proposals import proposals
+from checkpoints.types import JSONObject
+from reviewqueue.models import PolicyDraft, User
+from reviewqueue.pages import policy_reading
+from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
+from reviewqueue.services import access
 from reviewqueue.services.access import Act
 
 HISTORY = 30
+DRAFTS = 50
 
 
 @page(may=Act.POLICY_READ)
 def policy(request: PersonRequest) -> HttpResponse:
+    single_parameters(request.GET, known=frozenset())
     current = active(fresh=True)
-    compiled = current.compiled
-    history = list(PolicyVersion.objects.order_by("-version").defer("document")[:HISTORY])
-    people = {
-        user.public_id: user.label
-        for user in User.objects.filter(public_id__in=[row.published_by for row in history])
-    }
     context = {
+        **policy_reading.reading(current.document),
         "current": current,
-        "compiled": compiled,
-        "document": json.dumps(current.document, ensure_ascii=False, indent=2),
-        "levels": [_level(compiled, risk) for risk in (Risk.HIGH, Risk.MEDIUM, Risk.LOW)],
-        "roles": sorted(compiled.roles.items()),
-        "rules": [
-            {
-                "level": rule.level.value,
-                "when": [(name.replace("_", " "), values) for name, values in rule.when.items()],
-            }
-            for rule in compiled.risk_rules
-        ],
-        "checks": [_override(code, rule) for code, rule in sorted(compiled.checks.items())],
-        "required": [
-            *[("from", role, names) for role, names in sorted(compiled.required_from.items())],
-            *[("to", role, names) for role, names in sorted(compiled.required_to.items())],
-        ],
-        "limits": _limits(compiled),
-        "ticket": current.document.get("ticket"),
-        "history": [{"row": row, "by": people.get(row.published_by, row.published_by)} for row in history],
+        "history": _history(),
+        "drafts": PolicyDraft.objects.filter(closed_at__isnull=True)
+        .select_related("author")
+        .order_by("-changed_at")[:DRAFTS],
+        "proposals": proposals(policy=current.compiled),
+        "drafts_allowed": access.may(request.user, Act.POLICY_DRAFT),
     }
     return render_page(request, "policy.html", context, here="policy")
 
 
-def _level(compiled: CheckPolicy, risk: Risk) -> dict[str, Any]:
-    return {
-        "name": risk.value,
-        "approvals": words.plural(compiled.approvals[risk], "person", "people"),
-        "self_approval": compiled.self_approval_of_edits.get(risk, False),
-        "deadline": words.span(compiled.review_deadline_seconds[risk]),
-        "ticket": risk in compiled.external_ticket_required_for,
+@page(may=Act.POLICY_READ)
+def version(request: PersonRequest, number: int) -> HttpResponse:
+    """One version, and what it changed against the one before it or another that is asked for."""
+    given = single_parameters(request.GET, known=frozenset({"against"}))
+    against = _number(given["against"]) if given.get("against") else max(0, number - 1)
+    row = PolicyVersion.objects.filter(version=number).first()
+    if row is None:
+        raise NotFound(f"There is no version {number} of the policy.")
+    other = _document(against)
+    live = active(fresh=True).version
+    people = names([row.published_by, row.authored_by])
+    context = {
+        **policy_reading.reading(row.document),
+        "row": row,
+        "by": people.get(row.published_by, row.published_by),
+        "author": people.get(row.authored_by, row.authored_by),
+        "live": live,
+        "against": against,
+        "others": _others(number),
+        "changes": policy_reading.differences(other, row.document),
+        "drafts_allowed": access.may(request.user, Act.POLICY_DRAFT),
     }
+    return render_page(request, "policy/version.html", context, here="policy")
 
 
-def _override(code: str, rule: Any) -> dict[str, Any]:
-    entry = CATALOGUE.get(code)
-    return {
-        "code": code,
-        "title": entry.title if entry else "",
-        "severity": rule.severity.value if rule.severity else None,
-        "disposition": rule.disposition.value if rule.disposition else None,
-    }
+def names(public_ids: list[str]) -> dict[str, str]:
+    """Labels of people by their public id."""
+    return {user.public_id: user.label for user in User.objects.filter(public_id__in=public_ids)}
 
 
-def _limits(compiled: CheckPolicy) -> list[tuple[str, str]]:
-    return [
-        (
-            "Without a decision in time",
-            "abort" if compiled.review_on_expiry == "abort" else "escalate to a person",
-        ),
-        ("A claim lasts", words.span(compiled.claim_seconds)),
-        ("The receiver has to acknowledge within", words.span(compiled.handoff_timeout_seconds)),
-        (
-            "Retries",
-            f"{compiled.max_retries}, after "
-            + ", ".join(words.span(n) for n in compiled.retry_backoff_seconds),
-        ),
-        ("A ticket is valid for", words.span(compiled.approval_valid_seconds)),
-        ("An expired ticket is signed again for", words.span(compiled.approval_reissue_seconds)),
-        ("Largest document", f"{compiled.max_document_bytes // 1024} KiB"),
-        ("Largest context", f"{compiled.max_context_tokens} tokens"),
-        ("Tolerated clock difference", words.span(compiled.clock_skew_seconds)),
-        ("Schemes of references", ", ".join(compiled.reference_schemes)),
-        ("Documents of unknown format", compiled.opaque.value),
-        ("Bodies are kept for", f"{compiled.retention_days} days"),
-    ]
+def _history() -> list[dict[str, Any]]:
+    rows = list(PolicyVersion.objects.order_by("-version").defer("document")[:HISTORY])
+    people = names([row.published_by for row in rows])
+    return [{"row": row, "by": people.get(row.published_by, row.published_by)} for row in rows]
+
+
+def _others(number: int) -> list[int]:
+    rows = PolicyVersion.objects.exclude(version=number).order_by("-version")
+    return [*rows.values_list("version", flat=True)[:HISTORY], 0]
+
+
+def _document(number: int) -> JSONObject:
+    try:
+        return of_version(version=number).document
+    except PolicyVersion.DoesNotExist:
+        raise NotFound(f"There is no version {number} of the policy.") from None
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise InvalidInput("“against” is the number of a version; 0 stands for the defaults.", status=400)
+    return int(text)

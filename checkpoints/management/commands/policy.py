@@ -44,6 +44,9 @@ class Command(AnsweringCommand):
             "--days", type=int, default=30, help="of simulate: how far back (1 to 3650, else 30)"
         )
         parser.add_argument(
+            "--processes", type=int, help="of simulate: how many at once (else 2 for more than 3000 handoffs)"
+        )
+        parser.add_argument(
             "--exit-code", action="store_true", help="of simulate: end with 3 where an outcome would differ"
         )
 
@@ -58,7 +61,9 @@ class Command(AnsweringCommand):
         document = _read(file)
         _refuse_mistakes(document)
         if verb == "simulate":
-            return _simulated(document, options["days"], exit_code=options["exit_code"])
+            return _simulated(
+                document, options["days"], processes=options["processes"], exit_code=options["exit_code"]
+            )
         if verb == "apply":
             return _apply(document, options["note"])
         return Answer("The policy is valid.", {"valid": True})
@@ -98,11 +103,13 @@ def _history() -> Answer:
     )
 
 
-def _simulated(document: JSONObject, days: int, *, exit_code: bool) -> Answer:
+def _simulated(document: JSONObject, days: int, *, processes: int | None, exit_code: bool) -> Answer:
     if not 1 <= days <= simulation.LONGEST_DAYS:
         raise Failed(f"--days is {days}: use 1 to {simulation.LONGEST_DAYS}.")
     bar = Bar("Judging")
-    report = simulation.simulate(document=document, days=days, progress=bar, processes=_processes(days))
+    report = simulation.simulate(
+        document=document, days=days, progress=bar, processes=processes or _processes(days)
+    )
     bar.end()
     code = DIFFERS if exit_code and report.differences else 0
     return Answer(simulation_text.report(report, days), report.as_json(days), code)
