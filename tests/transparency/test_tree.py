@@ -122,7 +122,7 @@ def test_each_earlier_tree_is_proven_to_be_a_beginning_and_no_other(later: int) 
             "later_root": root,
             "path": tree.consistency(earlier),
         }
-        verify_consistency(**given)  # type: ignore[arg-type]
+        verify_consistency(**given)
         rewritten = plain_root([EMPTY_ROOT, *MANY[1:earlier]])
         for change in (
             {"earlier_root": rewritten},
@@ -130,7 +130,7 @@ def test_each_earlier_tree_is_proven_to_be_a_beginning_and_no_other(later: int) 
             {"path": [*tree.consistency(earlier), root]},
         ):
             with pytest.raises(NotProven):
-                verify_consistency(**(given | change))  # type: ignore[arg-type]
+                verify_consistency(**(given | change))
 
 
 def test_a_proof_reads_few_runs_however_large_the_tree() -> None:
