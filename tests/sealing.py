@@ -18,14 +18,15 @@ def as_role(servers: Servers, role: str) -> Iterator[None]:
     """This thread's connection belongs to another role meanwhile."""
     from django.db import connection
 
-    before = dict(connection.settings_dict)
+    before = connection.settings_dict
     connection.close()
-    connection.settings_dict.update({"USER": f"reviewqueue_{role}", "PASSWORD": servers.passwords[role]})
+    # A copy: threads share the original.
+    connection.settings_dict = {**before, "USER": f"reviewqueue_{role}", "PASSWORD": servers.passwords[role]}
     try:
         yield
     finally:
         connection.close()
-        connection.settings_dict.update(before)
+        connection.settings_dict = before
 
 
 def seal_everything(servers: Servers) -> int:
