@@ -93,7 +93,10 @@ def database_config(role: str) -> dict[str, Any]:
     options = dict(config.get("OPTIONS") or {})
     given = options.get("options", "")
     # Each statement that is prepared here is best planned once: plans for its values would be the same.
-    set_once = [*(f"-c {name}={value}s" for name, value in limits.items()), "-c plan_cache_mode=force_generic_plan"]
+    set_once = [
+        *(f"-c {name}={value}s" for name, value in limits.items()),
+        "-c plan_cache_mode=force_generic_plan",
+    ]
     options["options"] = " ".join([*set_once, given]).strip()
     options.setdefault("connect_timeout", 5)
     options.setdefault("application_name", f"reviewqueue-{role}")
