@@ -29,6 +29,7 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "handoffs": ("GET", SEES),
     "detail": ("GET", SEES),
     "node": ("GET", SEES),
+    "seen": ("POST", SEES),
     "session": ("GET", SEES),
     "refusals": ("GET", SEES),
     "ticket": ("GET", SEES),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkpoints.checks.catalogue import CATALOGUE
-from checkpoints.models import CheckRun, Handoff
+from checkpoints.models import CheckRun
 from checkpoints.types import JSONValue
 from reviewqueue.pages import tree
 
@@ -36,11 +36,6 @@ class ShownFinding:
     @property
     def stops(self) -> bool:
         return self.disposition in ("review", "reject")
-
-
-def newest_run(handoff: Handoff) -> CheckRun | None:
-    """The run that judged the current revision, None while it is being checked."""
-    return handoff.check_runs.filter(revision=handoff.revision).order_by("-finished_at").first()
 
 
 def shown(run: CheckRun | None) -> list[ShownFinding]:

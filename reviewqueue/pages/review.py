@@ -31,6 +31,7 @@ from reviewqueue.pages.shell import (
 )
 from reviewqueue.services.access import Act
 from reviewqueue.services.reading import record_reading
+from reviewqueue.services.viewing import newest_run
 
 OUTCOMES = (
     ("happened", "It happened"),
@@ -114,7 +115,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     decisions = list(handoff.decisions.order_by("-at"))
     attempts = list(handoff.attempts.order_by("number"))
     submission = read_submission(handoff)
-    found = findings.shown(findings.newest_run(handoff))
+    found = findings.shown(newest_run(handoff))
     view = panel.build(handoff, request.user, policy, decisions, queue.live_claim(handoff, at), at)
     return {
         **live_context(request, handoff, view, at),

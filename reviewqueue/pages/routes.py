@@ -20,6 +20,7 @@ from reviewqueue.pages import (
     sessions,
     tickets,
     tokens,
+    viewing,
 )
 
 app_name = "review"
@@ -31,6 +32,7 @@ urlpatterns = [
     path("handoffs/", handoffs.handoffs, name="handoffs"),
     path("handoffs/<uuid:handoff_id>/", review.detail, name="detail"),
     path("handoffs/<uuid:handoff_id>/node/", review.node, name="node"),
+    path("handoffs/<uuid:handoff_id>/seen/", viewing.seen, name="seen"),
     path("handoffs/<uuid:handoff_id>/claim/", acts.claim, name="claim"),
     path("handoffs/<uuid:handoff_id>/release/", acts.release, name="release"),
     path("handoffs/<uuid:handoff_id>/decide/", acts.decide, name="decide"),
