@@ -18,18 +18,17 @@ class Signatures:
         self._containers: dict[int, int] = {}
 
     def of(self, value: JSONValue) -> int:
+        if isinstance(value, str):  # equal to nothing else: needs no type beside it
+            return self._numbers.setdefault(value, len(self._numbers))
         if not isinstance(value, dict | list):
-            return self._number((type(value), value))
+            return self._numbers.setdefault((type(value), value), len(self._numbers))
         known = self._containers.get(id(value))
         if known is not None:
             return known
         key: Any
         if isinstance(value, dict):
-            key = (dict, frozenset((name, self.of(item)) for name, item in value.items()))
+            key = (dict, frozenset(zip(value, map(self.of, value.values()), strict=True)))
         else:
-            key = (list, tuple(self.of(item) for item in value))
-        number = self._containers[id(value)] = self._number(key)
+            key = (list, tuple(map(self.of, value)))
+        number = self._containers[id(value)] = self._numbers.setdefault(key, len(self._numbers))
         return number
-
-    def _number(self, key: Any) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))

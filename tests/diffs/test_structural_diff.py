@@ -140,8 +140,8 @@ def test_a_long_equal_run_of_a_text_is_left_out():
 
 
 BIG = {
-    "steps": [{"step_id": f"s{n}", "text": "x", "n": n} for n in range(20_000)],
-    "list": list(range(19_000)),
+    "steps": [{"step_id": f"s{n}", "text": "x", "n": n} for n in range(16_000)],
+    "list": list(range(18_000)),
     "same": [[0, 1]] * 6_000,
 }
 
@@ -152,15 +152,15 @@ def _reversed(document: dict[str, Any]) -> dict[str, Any]:
 
 def _edited(document: dict[str, Any]) -> dict[str, Any]:
     value = copy.deepcopy(document)
-    for n in range(0, 20_000, 7):
+    for n in range(0, 16_000, 7):
         value["steps"][n]["text"] = "y"
     return value
 
 
 def _other(document: dict[str, Any]) -> dict[str, Any]:
     return {
-        "steps": [[n] for n in range(30_000)],
-        "list": [str(n) for n in range(19_000)],
+        "steps": [[n] for n in range(32_000)],
+        "list": [str(n) for n in range(18_000)],
         "same": [0, 1] * 9_000,
     }
 
