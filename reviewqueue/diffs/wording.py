@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
 MOST_WORDS: Final = 1500  # of both texts together, for a comparison word by word
+LIKE: Final = 0.5  # share of words in common from which on single words are marked
 KEPT: Final = 80  # characters of an equal run that stay on each side of a difference
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
@@ -32,13 +34,25 @@ def marked(old: str, new: str) -> tuple[list[Part], list[Part]]:
         left.append(("differs", "".join(middle)))
         right.append(("differs", "".join(new_middle)))
     else:
-        matcher = SequenceMatcher(None, middle, new_middle, autojunk=False)
-        for kind, low, high, new_low, new_high in matcher.get_opcodes():
-            name = "same" if kind == "equal" else "differs"
-            left.append((name, "".join(middle[low:high])))
-            right.append((name, "".join(new_middle[new_low:new_high])))
+        for name, old_run, new_run in _runs(middle, new_middle):
+            left.append((name, old_run))
+            right.append((name, new_run))
     end = "".join(words[len(words) - tail :]) if tail else ""
     return _parts([*left, ("same", end)]), _parts([*right, ("same", end)])
+
+
+def _runs(words: list[str], others: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Runs that are the same and runs that differ; texts with little in common are one run that differs."""
+    matcher = SequenceMatcher(None, words, others, autojunk=False)
+    if matcher.ratio() < LIKE:
+        yield "differs", "".join(words), "".join(others)
+        return
+    for kind, low, high, new_low, new_high in matcher.get_opcodes():
+        same = "".join(words[low:high])
+        # A space between two words that differ is no agreement.
+        inner = low > 0 and high < len(words) and same.isspace()
+        name = "same" if kind == "equal" and not inner else "differs"
+        yield name, same, "".join(others[new_low:new_high])
 
 
 def _common(words: list[str], others: list[str]) -> int:

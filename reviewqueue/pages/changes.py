@@ -47,13 +47,14 @@ class Shown:
     changed: int
     same: int
     left_out: int
+    members: list[str]  # names at the top in which something differs, bookkeeping aside
 
 
 def shown(difference: Difference) -> Shown:
     writer = _Writer()
     if difference.kind in ("same", "changed"):
         rows = [] if difference.kind == "same" else [writer.leaf(difference, "Document", "")]
-        return Shown(rows, [], len(rows), 1 - len(rows), 0)
+        return Shown(rows, [], len(rows), 1 - len(rows), 0, [])
     books = [item for item in difference.children if _is_bookkeeping(item)]
     rest = [item for item in difference.children if not _is_bookkeeping(item)]
     rows = [*writer.container(rest, difference, (), "", "")]
@@ -61,7 +62,8 @@ def shown(difference: Difference) -> Shown:
         writer.leaf(item, str(item.new_place or item.old_place), f"/{item.new_place or item.old_place}")
         for item in books
     ]
-    return Shown(rows, bookkeeping, writer.changed, writer.same, writer.left_out)
+    members = [cut(str(item.new_place or item.old_place), 60) for item in rest if item.kind != "same"]
+    return Shown(rows, bookkeeping, writer.changed, writer.same, writer.left_out, members)
 
 
 def _is_bookkeeping(item: Difference) -> bool:

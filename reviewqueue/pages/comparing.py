@@ -81,7 +81,7 @@ def choices(handoff: Handoff) -> list[tuple[str, str]]:
     offered = []
     before = predecessor(handoff=handoff)
     if before is not None:
-        offered.append(("", f"{_side(before).words}, the one before of this task and role"))
+        offered.append(("", f"{_side(before).words}, the one before"))
     offered += [
         (f"r{number}", f"revision {number} of this handoff") for number in range(handoff.revision - 1, 0, -1)
     ]
