@@ -10,7 +10,7 @@ from itertools import islice
 from checkpoints.types import JSONValue
 from reviewqueue.diffs import Difference, Part, marked
 from reviewqueue.diffs.matching import identity
-from reviewqueue.pages.tree import anchor, child
+from reviewqueue.pages.tree import anchor, child, is_recommendation
 from reviewqueue.pages.words import cut
 
 MOST_ROWS = 300  # differences on one page
@@ -32,6 +32,7 @@ class Row:
     pointer: str = ""
     anchor: str = ""
     moved: str = ""
+    held: bool = False  # the agent's recommendation, which stays folded
     old: Sequence[Part] = ()
     new: Sequence[Part] = ()
     count: int = 0
@@ -122,6 +123,7 @@ class _Writer:
             label=label,
             pointer=pointer,
             anchor="" if item.kind == "removed" else anchor(pointer),
+            held=is_recommendation(pointer),
             moved=f"from place {_number(item.old_place)} to {_number(item.new_place)}" if item.moved else "",
         )
         if item.kind == "inside" or (item.kind == "same" and item.moved):
