@@ -171,6 +171,9 @@ def test_the_document_is_searched_copied_from_and_saved(visit):
     page.click("[id='at/task_id']")
     page.click("[data-copy]")
     assert page.evaluate("navigator.clipboard.readText()") == "/task_id"
+    page.click("[data-comment-here]")
+    expect(page.locator("#pointer")).to_have_value("/task_id")
+    expect(page.locator("#comment")).to_be_focused()
     with page.expect_download() as saved:
         page.click("a[download]:has-text('Download')")
     assert saved.value.path().read_bytes() == current_body(handoff=handoff)

@@ -10,8 +10,9 @@ from checkpoints.formats import reread
 from checkpoints.services.bodies import current_body
 from checkpoints.services.history import Case, collect_many, predecessor
 from checkpoints.services.policy import active
+from reviewqueue.diffs import compare
 from reviewqueue.models import Role, Viewing
-from reviewqueue.pages import comparing
+from reviewqueue.pages import changes, comparing
 from reviewqueue.services.editing import edit
 from tests.characters import document, flagged, fresh, judged, orchestrator, person, reload
 from tests.visiting import detail_url, page_text, signed_in
@@ -162,3 +163,12 @@ def test_the_whole_document_is_searched_beyond_what_the_page_shows(db):
     assert "1 place" in page_text(response)
     assert "/tool_outputs/871/result_summary" in response.content.decode()
     assert "Nowhere" in page_text(client.get(f"{detail_url(handoff)}search/", {"q": "nothing like it"}))
+
+
+def test_a_comparison_with_thousands_of_differences_shows_some_and_says_how_many_are_left(db):
+    old = {"rows": [{"id": n, "value": 1, "other": n} for n in range(5000)]}
+    new = {"rows": [{"id": n, "value": 2, "other": n} for n in range(5000)]}
+    found = changes.shown(compare(old, new))
+    assert (found.changed, found.left_out) == (300, 4700)
+    assert len(found.rows) < 3 * 300 + 10
+    assert found.same == 10_000

@@ -92,21 +92,17 @@ class _Writer:
                 deeper.append(item)
             if item.kind != "inside" or item.moved:
                 (leaves if item.kind != "same" or item.moved else folds).append(item)
-        if leaves:
-            yield Row("head", label=" › ".join(way) or "Top level", pointer=new_at)
-        for item in leaves:
-            if self.changed >= MOST_ROWS:
-                self.left_out += 1
-                continue
-            self.changed += 1
-            place = (
-                child(old_at, item.old_place or 0)
-                if item.kind == "removed"
-                else child(new_at, item.new_place or 0)
-            )
-            yield self.leaf(item, _label(item), place)
         self.same += sum(item.count for item in folds)
-        if folds and (leaves or not way):
+        room = leaves[: max(0, MOST_ROWS - self.changed)]
+        self.left_out += len(leaves) - len(room)
+        if room:
+            yield Row("head", label=" › ".join(way) or "Top level", pointer=new_at)
+        for item in room:
+            self.changed += 1
+            newer = item.kind != "removed"
+            place = child(new_at, item.new_place or 0) if newer else child(old_at, item.old_place or 0)
+            yield self.leaf(item, _label(item), place)
+        if folds and (room or not way):
             yield _fold(folds, holder)
         for item in deeper:
             yield from self.container(

@@ -88,7 +88,7 @@ const bar = document.querySelector("[data-pointer-bar]");
 if (bar) {
   const shown = bar.querySelector("[data-pointer]");
   const copy = bar.querySelector("[data-copy]");
-  const field = document.getElementById("pointer");
+  const comment = bar.querySelector("[data-comment-here]");
   bar.hidden = false;
   const choose = (event) => {
     const line = event.target.closest?.(".tree [id^='at']");
@@ -97,10 +97,16 @@ if (bar) {
     shown.textContent = pointer || "whole document";
     copy.disabled = false;
     copy.dataset.value = pointer;
-    if (field && !field.value) field.placeholder = pointer;
+    comment.disabled = !pointer;
   };
   document.addEventListener("click", choose);
   document.addEventListener("focusin", choose);
+  comment.addEventListener("click", () => {
+    const field = document.getElementById("pointer");
+    field.value = copy.dataset.value;
+    field.closest("details").open = true;
+    document.getElementById("comment").focus();
+  });
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(copy.dataset.value);
     document.dispatchEvent(new CustomEvent("review:toast", { detail: { text: "Pointer copied." } }));
