@@ -1,4 +1,4 @@
-# One image for web, worker and beat: the command tells them apart (see compose.yaml).
+# One image for web, worker, beat and sealer: the command tells them apart (see compose.yaml).
 FROM python:3.13-slim AS build
 WORKDIR /app
 COPY requirements/server.txt requirements/server.txt
@@ -9,7 +9,7 @@ RUN /venv/bin/python manage.py collectstatic --no-input --verbosity=0
 FROM python:3.13-slim
 # 10001 is nobody on the host; the volume of the signing key belongs to it.
 RUN groupadd --gid 10001 reviewqueue && useradd --uid 10001 --gid 10001 --no-create-home reviewqueue \
-    && install -d -o 10001 -g 10001 -m 0700 /var/lib/reviewqueue
+    && install -d -o 10001 -g 10001 -m 0700 /var/lib/reviewqueue /var/lib/reviewqueue-audit
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     TICKET_KEY_FILE=/var/lib/reviewqueue/ticket-key.pem
 WORKDIR /app

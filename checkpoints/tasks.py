@@ -11,7 +11,7 @@ from django.db import connection
 
 from checkpoints import doorbell
 from checkpoints.checks import tokens
-from checkpoints.services import attempts, expiry, verification
+from checkpoints.services import attempts, expiry, returns, verification
 
 log = structlog.get_logger("checkpoints.tasks")
 
@@ -34,6 +34,7 @@ def sweep() -> None:
         partial(verification.drain, count_tokens=tokens.load()),
         attempts.sweep_overdue_attempts,
         expiry.expire_reviews,
+        returns.note_missing_returns,
         expiry.delete_expired_refusals,
     ):
         try:

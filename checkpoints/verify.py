@@ -1,4 +1,4 @@
-"""`python -m checkpoints.verify ticket`: judge an approval ticket offline, without Django or a network.
+"""`python -m checkpoints.verify ticket|audit`: judge tickets and audit bundles offline, without Django or a network.
 
 Exit codes: 0 valid, 1 not valid (the problems are printed), 2 a file is unusable.
 """
@@ -10,9 +10,11 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from checkpoints import transparency
 from checkpoints.canonical import digest
 from checkpoints.formats import reread
 from checkpoints.tickets import verify
@@ -26,6 +28,10 @@ UNUSABLE: Final = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     options = _parser().parse_args(arguments)
+    return _audit(options) if options.command == "audit" else _ticket(options)
+
+
+def _ticket(options: argparse.Namespace) -> int:
     try:
         token = _text(options.ticket).strip()
         jwks = _object(_text(options.jwks), options.jwks)
@@ -54,6 +60,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return VALID if found.valid else NOT_VALID
 
 
+def _audit(options: argparse.Namespace) -> int:
+    try:
+        verifier = transparency.read_verifier(options.key)
+        kept = list(transparency.read_heads(_text(options.heads))) if options.heads else []
+        found = transparency.judge(_text(options.bundle).splitlines(), verifier=verifier, kept=kept)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return UNUSABLE
+    valid = not found.problems
+    if options.json:
+        sys.stdout.write(json.dumps({"valid": valid, **asdict(found)}) + "\n")
+    elif valid:
+        open_ones = found.entries - found.sealed
+        more = f"; {open_ones} are newer than the head and verify by digest only" if open_ones else ""
+        sys.stdout.write(
+            f"valid: {found.entries} entries, {found.sealed} of them under the head of {found.size} leaves{more}\n"
+        )
+    else:
+        sys.stdout.write("not valid:\n" + "".join(f"  {problem}\n" for problem in found.problems))
+    return VALID if valid else NOT_VALID
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m checkpoints.verify",
@@ -71,6 +99,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     ticket.add_argument("--now", type=int, metavar="SECONDS", help="judge at this Unix time instead of now")
     ticket.add_argument("--json", action="store_true", help="print one JSON object")
+    audit = commands.add_parser("audit", help="judge what `manage.py export_audit` wrote")
+    audit.add_argument("bundle", metavar="FILE", help="the bundle; - for standard input")
+    audit.add_argument("--key", required=True, help="the sealer's verifier key, origin+hash+base64")
+    audit.add_argument("--heads", metavar="FILE", help="signed heads that you kept")
+    audit.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 

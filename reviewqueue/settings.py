@@ -23,6 +23,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = FileAwareEnv(eager=False)
 positive = validate.Range(min=1)
 not_negative = validate.Range(min=0)
+one_word = validate.Regexp(r"[^\s+]+\Z", error="write one word without a plus sign")
 
 # Where it runs
 DATA_DIR = BASE_DIR / env.str("DATA_DIR", ".data")
@@ -112,6 +113,9 @@ SECRET_KEY = env.str("SECRET_KEY", "") or _servers.get("secret_key", "")
 SECRET_KEY_IS_RANDOM = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)  # enough for a command; the web process refuses it
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [])
+AUDIT_KEY_FILE = Path(env.str("AUDIT_KEY_FILE", "") or DATA_DIR / "secrets" / "audit-key.pem")
+AUDIT_HEADS_FILE = Path(env.str("AUDIT_HEADS_FILE", "") or DATA_DIR / "audit-heads.txt")
+AUDIT_ORIGIN = env.str("AUDIT_ORIGIN", "reviewqueue.local/audit", validate=one_word)
 TICKET_KEY_FILE = Path(env.str("TICKET_KEY_FILE", "") or DATA_DIR / "secrets" / "ticket-key.pem")
 METRICS_TOKEN = env.str("METRICS_TOKEN", "")
 

@@ -75,11 +75,20 @@ def _django_db_helper(django_db_setup: None, django_db_blocker: pytest.FixtureRe
     from django.db import connection
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        _leave_other_databases()
         yield
         left_open = connection.in_atomic_block
         if not connection.is_usable() or left_open:
             connection.close()
         assert not left_open, "The test left a transaction open."
+
+
+def _leave_other_databases() -> None:
+    """A thread with a browser's event loop has a connection of its own, which outlives a module's own database."""
+    from django.db import connection
+
+    if connection.connection and connection.connection.info.dbname != connection.settings_dict["NAME"]:
+        connection.close()
 
 
 @pytest.fixture

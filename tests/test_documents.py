@@ -191,7 +191,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-def test_the_production_shape_runs_the_three_programs_as_make_run_does() -> None:
+def test_the_production_shape_runs_the_programs_as_make_run_does() -> None:
     from reviewqueue.up.programs import commands
 
     services = compose()["services"]
@@ -200,13 +200,14 @@ def test_the_production_shape_runs_the_three_programs_as_make_run_does() -> None
     assert json.loads(image) == ["python", *expected["web"]]
     assert services["worker"]["command"] == ["python", *expected["worker"]]
     assert services["beat"]["command"] == ["python", *expected["beat"]]
+    assert services["sealer"]["command"] == ["python", *expected["sealer"]]
     assert "command" not in services["web"]
     assert services["beat"].get("deploy") is None  # one
 
 
 def test_production_requires_a_second_factor_and_hides_the_key_from_workers() -> None:
     services = compose()["services"]
-    for name in ("web", "worker", "beat", "setup"):
+    for name in ("web", "worker", "beat", "setup", "sealer"):
         assert services[name]["environment"]["REQUIRE_SECOND_FACTOR"] == "true"
         assert set(services[name]["environment"]) <= settings_names()
     readers = {

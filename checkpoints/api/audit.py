@@ -14,12 +14,11 @@ from checkpoints.api.endpoint import Endpoint, answer, plain
 from checkpoints.api.keyset import Order
 from checkpoints.api.openapi import PAGING, described, query
 from checkpoints.api.parameters import Parameters, invalid
-from checkpoints.models import AuditEntry, AuditText, Handoff, Orchestrator, Scope
-from checkpoints.types import JSONObject, rfc3339
+from checkpoints.models import AuditEntry, Handoff, Orchestrator, Scope
+from checkpoints.services.audit_export import entry_json
 
 NEWEST_FIRST = Order("at", descending=True)
 
-# What an orchestrator may see: entries about its handoffs, its refusals and itself.
 OWN: Final = """
     CASE audit_entry.subject_kind
         WHEN 'handoff' THEN EXISTS (
@@ -55,34 +54,14 @@ class AuditList(Endpoint):
         http = plain(request)
         parameters = Parameters(http, single=("actor", "action", "subject", "from", "to", *keyset.PARAMETERS))
         owner = self.orchestrator
-        rows = AuditEntry.objects.select_related("text").extra(  # noqa: S610 - CONFIG: fixed text
-            where=[OWN], params=[owner.pk, owner.pk, owner.name]
-        )
+        rows = own_entries(owner).select_related("text", "leaf")
         found = keyset.page(http, parameters, _filtered(rows, parameters, owner), NEWEST_FIRST)
         return answer(keyset.listing([entry_json(row) for row in found.rows], found))
 
 
-def entry_json(entry: AuditEntry) -> JSONObject:
-    """One entry as contract §9 shows it. Erased text reads as null; the digest still verifies."""
-    text: AuditText | None = getattr(entry, "text", None)
-    return {
-        "id": str(entry.pk),
-        "at": rfc3339(entry.at),
-        "action": entry.action,
-        "actor": {"kind": entry.actor_kind, "id": entry.actor_id, "label": text.label if text else None},
-        "subject": {"kind": entry.subject_kind, "id": entry.subject_id},
-        "reason": text.reason if text else None,
-        "before": text.before if text else None,
-        "after": text.after if text else None,
-        "request_id": entry.request_id,
-        "trace_id": entry.trace_id,
-        "policy_version": entry.policy_version,
-        "digest": entry.digest,
-        "previous_digest": entry.previous_digest,
-        "text_commitment": entry.text_commitment,
-        "salt": bytes(text.salt).hex() if text else None,
-        "leaf_index": None,
-    }
+def own_entries(owner: Orchestrator) -> QuerySet[AuditEntry]:
+    """What an orchestrator may see: entries about its handoffs, its refusals and itself."""
+    return AuditEntry.objects.extra(where=[OWN], params=[owner.pk, owner.pk, owner.name])  # noqa: S610 - fixed text
 
 
 def _filtered(

@@ -387,6 +387,23 @@ AUDIT_ENTRY: Final = closed(
     salt=nullable("string"),
     leaf_index=nullable("integer"),
 )
+HASHES_OR_NULL: Final[JSONObject] = {"type": ["array", "null"], "items": DIGEST}
+TREE_HEAD_MEMBERS: Final[JSONObject] = {
+    "size": INTEGER,
+    "root": DIGEST,
+    "at": TIME,
+    "note": TEXT,
+    "verifier_key": TEXT,
+}
+TREE_HEAD: Final = closed(**TREE_HEAD_MEMBERS, consistency=HASHES_OR_NULL)
+AUDIT_PROOF: Final = closed(
+    id={"type": "string", "format": "uuid"},
+    digest=DIGEST,
+    leaf_index=nullable("integer"),
+    leaf_hash=DIGEST_OR_NULL,
+    path=HASHES_OR_NULL,
+    head={"oneOf": [closed(**TREE_HEAD_MEMBERS), {"type": "null"}]},
+)
 HEALTH: Final = closed(status=TEXT)
 READINESS: Final = closed(
     status=one_of(["ready", "degraded", "starting"]),
@@ -397,6 +414,7 @@ PROBLEM_TYPE: Final = closed(type=TEXT, title=TEXT, status=INTEGER, meaning=TEXT
 COMPONENTS: Final[dict[str, JSONObject]] = {
     "Attempt": ATTEMPT,
     "AuditEntry": AUDIT_ENTRY,
+    "AuditProof": AUDIT_PROOF,
     "BatchAnswer": BATCH_ANSWER,
     "Check": CHECK,
     "Decision": DECISION,
@@ -416,6 +434,7 @@ COMPONENTS: Final[dict[str, JSONObject]] = {
     "Refusal": REFUSAL,
     "Session": SESSION,
     "Ticket": TICKET,
+    "TreeHead": TREE_HEAD,
     "Verdict": VERDICT,
     "Verification": VERIFICATION,
 }

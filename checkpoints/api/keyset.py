@@ -30,6 +30,7 @@ class Order:
     descending: bool
     nullable: bool = False
     read: Callable[[Any], Any] = datetime.fromisoformat
+    key: Callable[[str], Any] = UUID  # reads the primary key
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ def _ordered[Row: Model](rows: QuerySet[Row], order: Order, *, backwards: bool) 
     return rows.order_by(first, "-pk" if down else "pk")
 
 
-def _beyond(order: Order, value: Any, key: UUID, *, backwards: bool) -> Q:
+def _beyond(order: Order, value: Any, key: Any, *, backwards: bool) -> Q:
     """Rows after (or, backwards, before) the row that holds `value` and `key`."""
     down = order.descending != backwards
     key_beyond = Q(**{f"pk__{'lt' if down else 'gt'}": key})
@@ -111,11 +112,11 @@ def _address(request: HttpRequest, order: Order, row: Model, *, backwards: bool)
     return f"{settings.PUBLIC_URL}{request.path}?{urlencode([*query, ('cursor', cursor)])}"
 
 
-def _read(cursor: str, order: Order) -> tuple[bool, Any, UUID]:
+def _read(cursor: str, order: Order) -> tuple[bool, Any, Any]:
     try:
         name, backwards, shown, key = _signer().unsign_object(cursor)
         if name == order.name:
-            return bool(backwards), None if shown is None else order.read(shown), UUID(key)
+            return bool(backwards), None if shown is None else order.read(shown), order.key(key)
     except (BadSignature, ValueError, TypeError):
         pass
     raise invalid("cursor", "The cursor is not one of this list and order. Start again without it.")

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 from checkpoints import doorbell, waiting
 from checkpoints.services.health import worker_age_seconds
+from checkpoints.services.sealing import unsealed_seconds
 
 REQUESTS: Final = Counter("reviewqueue_api_requests", "Requests answered", ["method", "route", "status"])
 SECONDS: Final = Histogram(
@@ -71,6 +72,11 @@ class Work(Collector):
             ages.add_metric([state], float(age))
         yield counts
         yield ages
+        yield GaugeMetricFamily(
+            "reviewqueue_audit_unsealed_seconds",
+            "Age of the oldest audit entry not sealed",
+            unsealed_seconds(),
+        )
         if (age := worker_age_seconds()) is not None:
             yield GaugeMetricFamily("reviewqueue_worker_age_seconds", "Since a worker last swept", age)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from checkpoints.api.audit import AuditList
+from checkpoints.api.audit_tree import AuditProof, TreeHeadList
 from checkpoints.api.dispatching import Acknowledge, Cancel, Dispatch, Fail, Refuse
 from checkpoints.api.documentation import Documentation, Schema
 from checkpoints.api.handoffs import HandoffBody, HandoffDetail, HandoffList
@@ -44,6 +45,8 @@ urlpatterns = [
     path("api/v1/tickets/verify", TicketVerify.as_view(), name="ticket-verify"),
     path("api/v1/tickets/<str:reference>", TicketDetail.as_view(), name="ticket-detail"),
     path("api/v1/audit", AuditList.as_view(), name="audit-list"),
+    path("api/v1/audit/heads", TreeHeadList.as_view(), name="tree-head-list"),
+    path("api/v1/audit/<uuid:entry_id>/proof", AuditProof.as_view(), name="audit-proof"),
     path("api/v1/schema", Schema.as_view(), name="schema"),
     path("api/docs", Documentation.as_view(), name="documentation"),
     path(".well-known/jwks.json", Keys.as_view(), name="key-list"),

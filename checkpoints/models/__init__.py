@@ -1,6 +1,7 @@
 """One noun a module."""
 
 from checkpoints.models.audit import AuditEntry, AuditText
+from checkpoints.models.audit_tree import AuditLeaf, AuditTile, TreeHead
 from checkpoints.models.check_run import CheckRun
 from checkpoints.models.checkpoint import Checkpoint, CheckpointBody, Refusal, RefusalBody
 from checkpoints.models.decision import Action, Decision
@@ -19,7 +20,9 @@ __all__ = [
     "ApiToken",
     "Attempt",
     "AuditEntry",
+    "AuditLeaf",
     "AuditText",
+    "AuditTile",
     "CheckRun",
     "Checkpoint",
     "CheckpointBody",
@@ -34,5 +37,6 @@ __all__ = [
     "Session",
     "Ticket",
     "ToolCall",
+    "TreeHead",
     "WorkerHeartbeat",
 ]

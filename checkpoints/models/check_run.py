@@ -1,4 +1,4 @@
-"""One execution of the catalogue on one revision."""
+"""One execution of the catalogue on one revision, or what the sweep added to the last one (HC-79)."""
 
 from __future__ import annotations
 

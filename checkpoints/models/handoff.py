@@ -155,6 +155,8 @@ class Handoff(models.Model):
     )  # since the last clearance or approval, refused ones not counted
     acknowledge_by = models.DateTimeField(null=True)  # of the attempt in flight
     not_before = models.DateTimeField(null=True)
+    expected_return = models.BooleanField(default=False, db_default=False)  # the receiver hands the task back
+    return_by = models.DateTimeField(null=True)  # until then it should have, counted from the acknowledgement
 
     read_at: datetime  # only on rows of `read_now`
 
@@ -185,6 +187,9 @@ class Handoff(models.Model):
             ),
         ]
         indexes = [
+            models.Index(
+                fields=["return_by"], condition=Q(return_by__isnull=False), name="handoff_return_due"
+            ),
             models.Index(
                 fields=["session", "handoff_sequence"],
                 condition=Q(state="received"),

@@ -3,7 +3,13 @@
 from checkpoints.checks.risk import effective_risk, matching_rules
 from checkpoints.policies.compiling import DEFAULT_POLICY, compile_policy
 from checkpoints.policies.document import defaults, schema, validate, with_defaults
-from checkpoints.policies.judging import did_not_finish, judge, judge_without_run, unreadable_policy
+from checkpoints.policies.judging import (
+    did_not_finish,
+    found_later,
+    judge,
+    judge_without_run,
+    unreadable_policy,
+)
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -11,6 +17,7 @@ __all__ = [
     "defaults",
     "did_not_finish",
     "effective_risk",
+    "found_later",
     "judge",
     "judge_without_run",
     "matching_rules",

@@ -80,6 +80,15 @@ def unreadable_policy(version: int, detail: str) -> Hit:
     )
 
 
+def found_later(hit: Hit, policy: CheckPolicy) -> Finding | None:
+    """What the sweep finds after the run (HC-79), as a finding under the policy; None where it is ignored.
+
+    The handoff is over by then: whatever the disposition, nothing can be stopped any more.
+    """
+    finding = _finding(hit, "", policy)
+    return None if finding.disposition is Disposition.IGNORE else finding
+
+
 def _judgement(
     submission: Submission, context: CheckContext, hits: Iterable[Hit], run: runner.Run, *, failed: bool
 ) -> Judgement:
@@ -88,7 +97,7 @@ def _judgement(
         sorted(
             (
                 finding
-                for finding in (_finding(hit, submission, policy) for hit in hits)
+                for finding in (_finding(hit, submission.format, policy) for hit in hits)
                 if finding.disposition is not Disposition.IGNORE
             ),
             key=lambda finding: (-finding.severity.rank, finding.code, finding.pointer, finding.message),
@@ -142,11 +151,11 @@ def _reasons(
     return (reason for reason in Reason if holds[reason])
 
 
-def _finding(hit: Hit, submission: Submission, policy: CheckPolicy) -> Finding:
+def _finding(hit: Hit, format_name: str, policy: CheckPolicy) -> Finding:
     if hit.code not in CATALOGUE:
         hit = _unknown_code(hit.code)
     severity, disposition = ruling(hit, policy)
-    if hit.code == UNKNOWN_RULE and hit.actual == submission.format:
+    if hit.code == UNKNOWN_RULE and hit.actual == format_name:
         disposition = policy.opaque
         severity = Severity.HIGH if disposition in STOPPING else Severity.MEDIUM
     return Finding(

@@ -99,6 +99,8 @@ def _acknowledge(
     _end(row, "acknowledged", at, receiver=receiver)
     handoff.acknowledge_by = None
     handoff.not_before = None
+    if handoff.expected_return:
+        handoff.return_by = at + timedelta(seconds=_policy(handoff).handoff_timeout_seconds)
     move(
         handoff=handoff,
         event=Event.ACKNOWLEDGE,

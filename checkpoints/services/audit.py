@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -14,9 +13,9 @@ from uuid import UUID
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from checkpoints.canonical import canonicalize
 from checkpoints.identifiers import uuid7
-from checkpoints.types import Actor, JSONObject, JSONValue, rfc3339
+from checkpoints.transparency import commit_text, digest_members, entry_digest
+from checkpoints.types import Actor, JSONValue
 
 REFUSAL = "refusal"  # sealed only: each refusal is a chain of one
 
@@ -46,44 +45,6 @@ class Row:
     text_commitment: str
     salt: bytes
     digest: str
-
-
-def commit_text(*, salt: bytes, label: str, reason: str | None, before: JSONValue, after: JSONValue) -> str:
-    """The salted commitment to the erasable text, as "sha256:…"."""
-    text = canonicalize({"after": after, "before": before, "label": label, "reason": reason})
-    return "sha256:" + hashlib.sha256(salt + text).hexdigest()
-
-
-def entry_digest(members: JSONObject) -> str:
-    """The digest over the canonical object of exactly the members that contract §9 names."""
-    return "sha256:" + hashlib.sha256(canonicalize(members)).hexdigest()
-
-
-def digest_members(
-    *,
-    entry_id: UUID,
-    at: datetime,
-    action: str,
-    actor: tuple[str, str],
-    subject: tuple[str, str],
-    request_id: str | None,
-    trace_id: str | None,
-    policy_version: int | None,
-    previous_digest: str | None,
-    text_commitment: str,
-) -> JSONObject:
-    return {
-        "id": str(entry_id),
-        "at": rfc3339(at),
-        "action": action,
-        "actor": {"kind": actor[0], "id": actor[1]},
-        "subject": {"kind": subject[0], "id": subject[1]},
-        "request_id": request_id,
-        "trace_id": trace_id,
-        "policy_version": policy_version,
-        "previous_digest": previous_digest,
-        "text_commitment": text_commitment,
-    }
 
 
 def build(entry: Entry, *, index: int, previous_digest: str | None) -> Row:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from checkpoints.models import AuditEntry, AuditText
-from checkpoints.services.audit import commit_text, digest_members, entry_digest
+from checkpoints.transparency import commit_text, digest_members, entry_digest
 
 PAGE = 2000
 # Chain order, read from the index that also refuses forks; a page of rows at a time, so that size is no matter.

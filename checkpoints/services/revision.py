@@ -98,6 +98,7 @@ def revise(
         started_at=at,
         check_ms=round((time.monotonic() - started) * 1000, 2),
         likeness=likeness(submission),
+        expected_return=submission.facts.expected_return,
     )
     run: CheckRun = check_run(judged, at)
     run.save()

@@ -24,7 +24,7 @@ MUTABLE = (
     "outcome", "reasons", "severity", "first_finding", "finding_codes", "finding_count", "risk", "policy_version",
     "checked_at", "likeness", "judged_after", "round", "flagged_at", "review_deadline", "approvals_required",
     "approvals_given", "reopened", "approval_ticket_reference", "decided_at", "max_retries", "last_attempt",
-    "round_attempts", "acknowledge_by", "not_before",
+    "round_attempts", "acknowledge_by", "not_before", "expected_return", "return_by",
 )  # fmt: skip
 _ASSIGNMENTS = ", ".join(f"{column} = %s" for column in MUTABLE)
 UPDATE = f"UPDATE handoff SET {_ASSIGNMENTS} WHERE id = %s AND version = %s"  # noqa: S608 - CONFIG: fixed column names

@@ -48,6 +48,7 @@ class Judged:
     started_at: datetime
     check_ms: float
     likeness: str | None = None
+    expected_return: bool = False
     judged_after: int | None = None
     calls: Mapping[str, str] = field(default_factory=dict)  # call_id -> digest of its result
 
@@ -73,6 +74,7 @@ def judge_row(case: Case, attempt: int, context: CheckContext, policy: ActivePol
         started_at=context.received_at,
         check_ms=round((time.monotonic() - started) * 1000, 2),
         likeness=case.likeness,
+        expected_return=submission.facts.expected_return,
         judged_after=highest if highest is not None and highest > handoff.handoff_sequence else None,
         calls=call_results(submission),
     )
@@ -86,15 +88,17 @@ def exhausted(handoff: Handoff, body: bytes, policy: ActivePolicy | None) -> Jud
         checkpoint_id=handoff.checkpoint_id,
         handoff_sequence=handoff.handoff_sequence,
     )
+    submission = reread(body)
     return Judged(
         handoff_id=handoff.pk,
         attempt=handoff.check_attempts,
         revision=handoff.revision,
-        judgement=judge_without_run(reread(body), context, did_not_finish(handoff.check_attempts)),
+        judgement=judge_without_run(submission, context, did_not_finish(handoff.check_attempts)),
         policy_version=policy.version if policy else 0,
         policy=context.policy,
         started_at=handoff.received_at,
         check_ms=0.0,
+        expected_return=submission.facts.expected_return,
     )
 
 
@@ -165,6 +169,7 @@ def apply_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
     handoff.policy_version = item.policy_version
     handoff.checked_at = handoff.checked_at or at  # the order of the session is that of the first verdicts
     handoff.likeness = item.likeness
+    handoff.expected_return = item.expected_return
     handoff.max_retries = min(handoff.max_retries, policy.max_retries)
     handoff.round_attempts = 0
     if judgement.outcome is Outcome.FLAGGED:

@@ -13,6 +13,8 @@ from django.urls import reverse
 
 from checkpoints.errors import InvalidInput
 from checkpoints.models import AuditEntry, Handoff
+from checkpoints.services import sealing
+from checkpoints.services.clock import now
 from reviewqueue.pages import keyset, listing
 from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
 from reviewqueue.services import access
@@ -32,6 +34,7 @@ VERBS = {
     "ticket_expired": "let the ticket expire of",
     "recheck_failed": "found a fault on re-checking",
 }
+LATE_SECONDS = 60  # a sealer works every two seconds: after this, none runs
 SHOWN = 4000  # characters of before or after
 
 
@@ -40,7 +43,7 @@ def audit(request: PersonRequest) -> HttpResponse:
     given = single_parameters(request.GET, known=frozenset({*FILTERS, *listing.CURSORS}))
     wanted = listing.texts(given, FILTERS)
     everything = access.may(request.user, Act.AUDIT)
-    rows = AuditEntry.objects.select_related("text")
+    rows = AuditEntry.objects.select_related("text", "leaf")
     if not everything:
         rows = rows.filter(actor_kind="person", actor_id=request.user.public_id)
     found = keyset.take(
@@ -51,10 +54,20 @@ def audit(request: PersonRequest) -> HttpResponse:
         "everything": everything,
         "days": _by_day(_rows(found.rows)),
         "given": wanted,
+        "seal": _seal() if everything else None,
         "chips": listing.chips(path, given, FILTERS),
         **listing.around(path, given, found),
     }
     return render_page(request, "audit.html", context, here="audit")
+
+
+def _seal() -> dict[str, Any]:
+    """The newest head in words of the page, and how long entries have waited for the next."""
+    waiting = sealing.unsealed_seconds()
+    return {
+        "head": sealing.newest(),
+        "late_since": now() - timedelta(seconds=waiting) if waiting > LATE_SECONDS else None,
+    }
 
 
 def _matching(rows: QuerySet[AuditEntry], wanted: dict[str, str]) -> QuerySet[AuditEntry]:

@@ -139,7 +139,7 @@ class Start:
         self._start_programs("web", "worker")
         self._load_demo_data()
         self._wait_until_ready()
-        self._start_programs("beat")  # its imports would only slow down those that people wait for
+        self._start_programs("beat", "sealer")  # its imports would only slow down those that people wait for
         self._print_block(time.monotonic() - began)
 
     # Servers
@@ -259,10 +259,11 @@ class Start:
 
     def _add_program(self, name: str, arguments: Sequence[str]) -> None:
         log = self.state.log(name)
+        environment = self.environment | programs.ENVIRONMENT.get(name, {})
 
         def start() -> subprocess.Popen[bytes]:
             argv = [self.python, *arguments]
-            return spawn(argv, log=log, death_signal=signal.SIGTERM, env=self.environment, cwd=ROOT)
+            return spawn(argv, log=log, death_signal=signal.SIGTERM, env=environment, cwd=ROOT)
 
         self.supervisor.add(Child(name, start, log, seconds=2.5))
 

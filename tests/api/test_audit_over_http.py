@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkpoints.services import audit
+from checkpoints import transparency
 from checkpoints.types import JSONObject
 from tests import characters
 from tests.api.calling import Api, problem
@@ -35,7 +35,7 @@ def test_the_trail_tells_the_life_of_a_handoff_and_verifies(api: Api) -> None:
     previous: str | None = None
     for item in reversed(found):
         assert item["previous_digest"] == previous
-        text = audit.commit_text(
+        text = transparency.commit_text(
             salt=bytes.fromhex(item["salt"]),
             label=item["actor"]["label"],
             reason=item["reason"],
@@ -51,7 +51,7 @@ def test_the_trail_tells_the_life_of_a_handoff_and_verifies(api: Api) -> None:
         }  # fmt: skip
         members["actor"] = {name: item["actor"][name] for name in ("kind", "id")}
         members["subject"] = item["subject"]
-        assert audit.entry_digest(members) == item["digest"]
+        assert transparency.entry_digest(members) == item["digest"]
         previous = item["digest"]
 
 

@@ -151,6 +151,8 @@ ROUTES = [
     ("POST", "/api/v1/handoffs/{id}/refuse", "handoffs:dispatch"),
     ("POST", "/api/v1/handoffs/{id}/cancel", "handoffs:dispatch"),
     ("GET", "/api/v1/audit", "audit:read"),
+    ("GET", "/api/v1/audit/heads", "audit:read"),
+    ("GET", "/api/v1/audit/00000000-0000-7000-8000-000000000000/proof", "audit:read"),
     ("GET", "/api/v1/policy", "policy:read"),
     ("GET", "/api/v1/prompt", None),
 ]
