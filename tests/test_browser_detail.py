@@ -151,7 +151,7 @@ def test_a_comment_on_a_place_by_hand_and_without_script(visit):
     page.fill("#comment", f"@{bob.username} look here")
     page.click("summary:has-text('About one place')")
     page.fill("#pointer", "/completed_steps/0")
-    page.click("button:has-text('Comment')")
+    page.click("#comments button:text-is('Comment')")
     expect(page.locator("#comments")).to_contain_text("look here")
     page.click("#comments a[data-jump]")
     expect(page.locator(".tree :target")).to_be_visible()
@@ -206,7 +206,7 @@ def test_hostile_text_in_both_documents_and_in_comments_stays_text(visit):
     visitor.open(detail_url(handoff))
     page = visitor.page
     page.fill("#comment", text[:3000])
-    page.click("button:has-text('Comment')")
+    page.click("#comments button:text-is('Comment')")
     page.wait_for_load_state()
     visitor.open(f"{detail_url(handoff)}diff/?against=1")
     visitor.open(f"{detail_url(handoff)}search/?q=script")
@@ -222,7 +222,7 @@ def test_the_page_with_everything_on_it_is_accessible(visit, theme):
     visitor.open(detail_url(handoff))
     page = visitor.page
     page.fill("#comment", f"@{alice.username} remember this")
-    page.click("button:has-text('Comment')")
+    page.click("#comments button:text-is('Comment')")
     page.wait_for_load_state()
     for path in (detail_url(handoff), f"{detail_url(handoff)}diff/", f"{detail_url(handoff)}search/?q=claim"):
         visitor.open(path)
