@@ -29,9 +29,15 @@ STEP = {
 def two_checkpoints(**changes):
     """The handoff of sequence 2, which has a step more and another constraint than that of sequence 1."""
     owner, session = orchestrator(), fresh("session")
-    first = judged(owner, document(session_id=session, active_constraints=["pii_masking", "limit_500"]))
-    steps = [*document()["completed_steps"], {**STEP, "completed_at": "2026-01-01T00:00:00Z"}]
-    given = {"completed_steps": steps, "active_constraints": ["pii_masking", "limit_900"], **changes}
+    # One work's times in both: two documents made in different seconds differ in more than is meant here.
+    same = {
+        name: value for name, value in document().items() if name in ("completed_steps", "in_progress_step")
+    }
+    first = judged(
+        owner, document(session_id=session, active_constraints=["pii_masking", "limit_500"], **same)
+    )
+    steps = [*same["completed_steps"], {**STEP, "completed_at": "2026-01-01T00:00:00Z"}]
+    given = {**same, "completed_steps": steps, "active_constraints": ["pii_masking", "limit_900"], **changes}
     return first, flagged(owner, session_id=session, handoff_sequence=2, **given)
 
 

@@ -27,7 +27,9 @@ class ShownComment:
 
 def shown(handoff: Handoff, user: User) -> dict[str, Any]:
     """The newest comments, oldest of them first."""
-    rows = list(handoff.comments.select_related("author").order_by("-at", "-id")[: MOST + 1])
+    rows = list(
+        Comment.objects.filter(handoff=handoff).select_related("author").order_by("-at", "-id")[: MOST + 1]
+    )
     return {
         "items": [_shown(row, user) for row in reversed(rows[:MOST])],
         "more": len(rows) > MOST,

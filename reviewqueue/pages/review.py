@@ -142,6 +142,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "facts": _facts(handoff, submission, policy),
         "findings": found,
         "submission": submission,
+        "unopened": [item for item in found if item.severity == "high" and not item.opened],
         "outcomes": OUTCOMES,
         "advices": ADVICES,
         **_document(submission, body, found),
