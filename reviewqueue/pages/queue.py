@@ -23,11 +23,18 @@ from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page
 from reviewqueue.services import access
 from reviewqueue.services.access import Act
 
-TABS = {"waiting": "Waiting", "mine": "Mine", "escalated": "Escalated", "rejected": "Rejected"}
+TABS = {
+    "waiting": "Waiting",
+    "mine": "Mine",
+    "second": "Needs second approver",
+    "risk": "High risk",
+    "escalated": "Escalated",
+    "rejected": "Rejected",
+}
 FILTERS = ("severity", "role", "finding", "session", "q")
 PARAMETERS = frozenset({"view", *listing.CURSORS, *FILTERS})
 URGENCY = (
-    keyset.Column("severity", keyset.read_integer, descending=True),
+    keyset.Column("urgency", keyset.read_integer, descending=True),
     keyset.Column("review_deadline", keyset.read_instant, nullable=True),
     keyset.Column("id", keyset.read_text),
 )
@@ -35,6 +42,8 @@ NEWEST = (
     keyset.Column("received_at", keyset.read_instant, descending=True),
     keyset.Column("id", keyset.read_text, descending=True),
 )
+ORDER_OF_URGENCY = "Most severe first, high risk counting as high, then the nearest deadline"
+ORDER_OF_NEWEST = "Newest first"
 TITLE_LENGTH = 160
 
 
@@ -83,7 +92,7 @@ def queue(request: PersonRequest) -> HttpResponse:
         after=given.get("after", ""),
         before=given.get("before", ""),
     )
-    counts = {name: waiting.capped_count(filters.apply(waiting.tab(name, request.user))) for name in TABS}
+    counts = {name: waiting.tab_count(name, filters.apply(waiting.tab(name, request.user))) for name in TABS}
     at = clock.now()
     tag = _entity_tag(request, found, counts, at)
     if (same := unchanged(request, tag)) is not None:
@@ -91,6 +100,8 @@ def queue(request: PersonRequest) -> HttpResponse:
     path = reverse("review:queue")
     context = {
         "view": view,
+        "view_label": TABS[view],
+        "order": ORDER_OF_NEWEST if view == "rejected" else ORDER_OF_URGENCY,
         "tabs": [_tab(name, given, counts[name], view) for name in TABS],
         "rows": [queue_row(handoff, request.user, at) for handoff in found.rows],
         "count": counts[view],
@@ -132,7 +143,7 @@ def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
     claim = live_claim(handoff, at)
     return QueueRow(
         handoff=handoff,
-        severity=words.SEVERITIES[handoff.severity],
+        severity=words.SEVERITIES[handoff.urgency],
         title=words.cut(handoff.title, TITLE_LENGTH),
         why=why(handoff),
         more=_more(handoff),
