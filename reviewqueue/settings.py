@@ -92,9 +92,16 @@ def database_config(role: str) -> dict[str, Any]:
     }
     options = dict(config.get("OPTIONS") or {})
     given = options.get("options", "")
-    options["options"] = " ".join([*(f"-c {name}={value}s" for name, value in limits.items()), given]).strip()
+    # Each statement that is prepared here is best planned once: plans for its values would be the same.
+    set_once = [
+        *(f"-c {name}={value}s" for name, value in limits.items()),
+        "-c plan_cache_mode=force_generic_plan",
+    ]
+    options["options"] = " ".join([*set_once, given]).strip()
     options.setdefault("connect_timeout", 5)
     options.setdefault("application_name", f"reviewqueue-{role}")
+    # Only statements that ask for it are prepared; without a threshold psycopg would prepare none at all.
+    options.setdefault("prepare_threshold", 5)
     if DATABASE_POOL_SIZE:
         options["pool"] = pool_options(DATABASE_POOL_SIZE)
     return config | {

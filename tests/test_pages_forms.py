@@ -319,7 +319,9 @@ def test_an_edit_is_a_new_revision(db):
     assert reload(handoff).revision == 2
     words = page_text(client.get(detail_url(handoff)))
     assert "Revision 2 by" in words
-    assert "/active_constraints/" in words
+    assert "Changes since revision 1" in words
+    assert "2 added" in words
+    assert "eu_only" in words
 
 
 def test_an_edit_that_cannot_be_saved_keeps_every_character(db):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import time
 
 import psycopg
 import pytest
 
+from checkpoints.canonical import canonicalize, digest
+from checkpoints.identifiers import uuid7
 from checkpoints.models import AuditEntry, Handoff
 from checkpoints.services import attempts
 from reviewqueue.models import Role
@@ -31,6 +35,8 @@ from tests.characters import (
 from tests.visiting import detail_url, hidden_fields, page_text, signed_in
 
 pytestmark = pytest.mark.django_db
+
+COVERED = ("checkpoint_id", "task_id", "task_status", "completed_steps", "pending_decisions")
 
 
 def seen_by(handoff: Handoff, role: Role = Role.OPERATOR):
@@ -292,3 +298,33 @@ def test_a_marked_place_is_never_left_out_of_a_long_list():
     lines = tree.lines(value, marks={"/items/4321": [("low", "Odd")]})
     assert any(line.anchor == tree.anchor("/items/4321") for line in lines)
     assert sum(line.count for line in lines if line.kind == "more") == 5000 - tree.CHILDREN_SHOWN - 1
+
+
+def test_the_hash_card_shows_what_was_hashed_and_which_other_text_would_have_matched(db):
+    value = document()
+    bare = {
+        name: item for name, item in value.items() if name not in ("consistency_hash", "context_fingerprint")
+    }
+    value["consistency_hash"] = digest(bare)
+    body = seen_by(judged(orchestrator(), value)).content.decode()
+    assert "The claimed hash matches the whole document instead of the five members" in body
+    covered = {name: value[name] for name in COVERED}
+    assert html.escape(canonicalize(covered).decode()) in body
+    value["consistency_hash"] = "0" * 64
+    value["checkpoint_id"] = str(uuid7())
+    words = page_text(seen_by(judged(orchestrator(), value)))
+    assert "No serialisation of this content that we know gives the claimed hash" in words
+
+
+def test_a_hundred_thousand_values_open_within_a_second(db):
+    rows = [[number, "x" * 20, 1] for number in range(24_800)]
+    handoff = judged(orchestrator(), document(context_snapshot={"key_facts": ["x"], "rows": rows}))
+    client = signed_in(person())
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        response = client.get(detail_url(handoff))
+        assert response.status_code == 200
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 1

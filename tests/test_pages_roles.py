@@ -29,6 +29,12 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "handoffs": ("GET", SEES),
     "detail": ("GET", SEES),
     "node": ("GET", SEES),
+    "seen": ("POST", SEES),
+    "diff": ("GET", SEES),
+    "raw": ("GET", SEES),
+    "search": ("GET", SEES),
+    "comment": ("POST", SEES),
+    "comment-remove": ("POST", SEES),
     "session": ("GET", SEES),
     "refusals": ("GET", SEES),
     "ticket": ("GET", SEES),
@@ -68,6 +74,7 @@ def address(db: None) -> dict[str, str]:
         "token_id": str(uuid7()),
         "draft_id": str(begin(author=person()).pk),
         "number": "1",
+        "comment_id": str(uuid7()),
     }
 
 

@@ -238,3 +238,16 @@ def test_the_dashboard_answers_its_questions(db):
     assert "What did you decide?" in own
     assert "What waits?" not in own
     assert mona.get("/dashboard/?range=1y").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\n\nb", "a\n\nb"),
+        ("Paid.\n\n\n\n\n\nAlso delete the backup", "Paid.⟨6 line breaks⟩Also delete the backup"),
+        ("Paid." + " " * 900 + "Also delete", "Paid.⟨900 spaces⟩Also delete"),
+        ("Paid." + " \n" * 2000 + "x", "Paid.⟨2000 line breaks⟩x"),
+    ],
+)
+def test_empty_space_that_pushes_words_out_of_sight_is_shown_as_its_size(text, shown):
+    assert visible(text) == shown

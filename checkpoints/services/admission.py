@@ -1,68 +1,49 @@
-"""The synchronous gate: store first (contract §2.1). One transaction, no broker, no judgement."""
+"""The synchronous gate: store first (contract §2.1). One transaction, no broker, no judgement.
+
+A commit costs two journeys to the database, whatever the number of checkpoints in it: one that locks their
+sessions and reads the time, one that writes and commits. Posts that arrive at the same time share a commit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+import psycopg
 
 from checkpoints.errors import Conflict, InvalidInput
 from checkpoints.faults import fault
-from checkpoints.formats import with_short_names
-from checkpoints.handoffs.keys import derived_idempotency_key
-from checkpoints.identifiers import uuid7
-from checkpoints.models import Handoff, Orchestrator, Session
-from checkpoints.services import audit
+from checkpoints.models import Handoff, Orchestrator
+from checkpoints.services import pipeline, received_rows
+from checkpoints.services.group_commit import GroupCommit
 from checkpoints.services.policy import active
-from checkpoints.types import Actor, CheckPolicy, State, Submission
+from checkpoints.services.received_rows import Arrival, NewRows
+from checkpoints.types import Actor, CheckPolicy, Submission
 
 LAST_SEQUENCE = 2**53 - 1
+MOST_TOGETHER = 64
 
-LOCK_SESSION = """
+# Sorted: two transactions that share sessions cannot wait for each other in a circle.
+LOCK_SESSIONS = """
     INSERT INTO session (orchestrator_id, session_id, last_sequence, created_at)
-    VALUES (%s, %s, 0, clock_timestamp())
+    SELECT owner, name, 0, clock_timestamp() FROM unnest(%s::uuid[], %s::text[]) AS wanted (owner, name)
+    ORDER BY owner, name
     ON CONFLICT (orchestrator_id, session_id) DO UPDATE SET last_sequence = session.last_sequence
-    RETURNING id, last_sequence, clock_timestamp()
+    RETURNING orchestrator_id, session_id, id, last_sequence, clock_timestamp()
 """
-
-COLUMNS = (
-    "id", "orchestrator_id", "session_id", "checkpoint_id", "id_assigned", "handoff_sequence", "format", "body_digest",
-    "source_id", "agent_id", "agent_role", "target_role", "task_id", "run_id", "turn_id", "parent_run_id",
-    "delegation_depth", "sender_risk", "human_approval_required", "sender_ticket_reference", "idempotency_key",
-    "title", "revision", "content_digest", "state", "version", "received_at", "changed_at", "check_attempts",
-    "reasons", "severity", "first_finding", "finding_codes", "finding_count", "round", "approvals_required",
-    "approvals_given", "reopened", "max_retries", "last_attempt", "round_attempts",
-)  # fmt: skip
-
-# Handoff, checkpoint, body, audit entry and the session's counter in one statement: all or nothing.
-STORE = f"""
-    WITH handoff_row AS (
-        INSERT INTO handoff ({", ".join(COLUMNS)}) VALUES ({", ".join(["%s"] * len(COLUMNS))})
-        ON CONFLICT DO NOTHING RETURNING id
-    ), checkpoint_row AS (
-        INSERT INTO checkpoint (id, handoff_id, revision, content_digest, body_digest, size, author_kind, author_id,
-            author_label, reason, created_at)
-        SELECT %s, id, 1, %s, %s, %s, %s, %s, %s, '', %s FROM handoff_row RETURNING id
-    ), body_row AS (
-        INSERT INTO checkpoint_body (checkpoint_id, content) SELECT id, %s FROM checkpoint_row
-    ), counter AS (
-        UPDATE session SET last_sequence = greatest(last_sequence, %s)
-        WHERE id = %s AND EXISTS (SELECT FROM handoff_row)
-    ), entry AS (
-        INSERT INTO audit_entry (id, at, action, actor_kind, actor_id, subject_kind, subject_id, subject_index,
-            request_id, trace_id, policy_version, previous_digest, text_commitment, digest)
-        SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::int, %s, %s, %s FROM handoff_row
-        RETURNING id
-    ), entry_text AS (
-        INSERT INTO audit_text (entry_id, salt, label, reason, before, after)
-        SELECT id, %s, %s, %s, %s::jsonb, %s::jsonb FROM entry
+# Which of these are stored already: by the sender's id, or by (session, body) where the server assigned one.
+KNOWN = """
+    SELECT wanted.number FROM unnest(%s::int[], %s::uuid[], %s::bigint[], %s::text[], %s::text[])
+        AS wanted (number, owner, session, checkpoint_id, body_digest)
+    WHERE EXISTS (
+        SELECT FROM handoff WHERE orchestrator_id = wanted.owner AND checkpoint_id = wanted.checkpoint_id
+    ) OR wanted.checkpoint_id IS NULL AND EXISTS (
+        SELECT FROM handoff WHERE session_id = wanted.session AND body_digest = wanted.body_digest AND id_assigned
     )
-    SELECT id FROM handoff_row
-"""  # noqa: S608 - CONFIG: fixed column names
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,95 +58,179 @@ class Admitted:
     handoff: Handoff | None = None
 
 
+@dataclass(slots=True)
+class _Session:
+    """A locked session: the last number that stands or was given away in this transaction."""
+
+    pk: int
+    last: int
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where an arrival stands. `sequence` is None where it is known already, `rows` where nothing is written."""
+
+    session: _Session
+    sequence: int | None = None
+    rows: NewRows | None = None
+
+
 def admit(*, orchestrator: Orchestrator, body: bytes, submission: Submission, actor: Actor) -> Admitted:
     """Store a checkpoint durably. Raises Conflict: `checkpoint-conflict` or `sequence-conflict` (409)."""
-    with transaction.atomic(durable=True):
-        admitted = store(orchestrator=orchestrator, body=body, submission=submission, actor=actor)
-        fault("admission.before_commit")
-    fault("admission.after_commit")
-    return admitted
+    result = _GROUP.submit(Arrival(orchestrator, body, submission, actor))
+    if isinstance(result, Conflict):
+        raise result
+    return result
 
 
-def lock_sessions(*, orchestrator: Orchestrator, session_ids: Sequence[str]) -> None:
-    """Lock sessions in the order given, made where they are missing: `store` then waits for nobody."""
-    with connection.cursor() as cursor:
-        cursor.executemany(LOCK_SESSION, [[orchestrator.pk, session_id] for session_id in session_ids])
+def admit_together(arrivals: Sequence[Arrival], *, point: str = "admission") -> list[Admitted | Conflict]:
+    """Store many in one commit. A conflict is its arrival's result and stops no other.
+
+    `point` names the two places where a test may kill the process: `….before_commit`, `….after_commit`.
+    """
+    retries = _retry_limit()
+    with pipeline.transaction() as cursor:
+        places = _write(cursor, arrivals, retries)
+        fault(f"{point}.before_commit")
+    fault(f"{point}.after_commit")
+    stored = {row[0] for row in cursor.fetchall()} if any(place.rows for place in places) else set()
+    return [_result(arrival, place, stored) for arrival, place in zip(arrivals, places, strict=True)]
 
 
-def store(*, orchestrator: Orchestrator, body: bytes, submission: Submission, actor: Actor) -> Admitted:
-    """`admit` inside the caller's transaction (the batch commits many together)."""
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK_SESSION, [orchestrator.pk, submission.session_id])
-        session_pk, last_sequence, at = cursor.fetchone()
-        if submission.checkpoint_id is None and (known := _by_natural_key(session_pk, submission)):
-            return Admitted(known, created=False)
-        sequence = submission.handoff_sequence or last_sequence + 1
-        if sequence > LAST_SEQUENCE:
-            raise Conflict(
-                f"Session {submission.session_id} has used its last sequence, 2^53-1. Begin another session.",
-                slug="sequence-conflict",
-                extra={"next_sequence": None},
-            )
-        handoff_id = uuid7()
-        checkpoint_id = submission.checkpoint_id or str(handoff_id)
-        values = _values(
-            handoff_id=handoff_id,
-            checkpoint_id=checkpoint_id,
-            session_pk=session_pk,
-            sequence=sequence,
-            at=at,
-            orchestrator=orchestrator,
-            body=body,
-            submission=submission,
-            actor=actor,
+_GROUP = GroupCommit(admit_together, most=MOST_TOGETHER)
+
+
+def _write(cursor: psycopg.Cursor[Any], arrivals: Sequence[Arrival], retries: int) -> list[_Place]:
+    """Lock the sessions, give every arrival its place, and send the rows of those that are new."""
+    sessions, at = _lock(cursor, arrivals)
+    places = [_Place(sessions[_key(arrival)]) for arrival in arrivals]
+    known = _known(cursor, arrivals, places)
+    for number, (arrival, place) in enumerate(zip(arrivals, places, strict=True)):
+        if number in known:
+            continue
+        place.sequence = arrival.submission.handoff_sequence or place.session.last + 1
+        if place.sequence > LAST_SEQUENCE:
+            continue
+        place.session.last = max(place.session.last, place.sequence)
+        # A microsecond apart, so that order stands in the rows: building one takes longer than that.
+        place.rows = received_rows.build(
+            arrival,
+            session_pk=place.session.pk,
+            sequence=place.sequence,
+            at=at + timedelta(microseconds=number),
+            retries=retries,
         )
-        cursor.execute(STORE, values)
-        if cursor.fetchone() is not None:
-            return Admitted(handoff_id, created=True, handoff=_row(values, orchestrator, submission))
-    return _existing(orchestrator, session_pk, checkpoint_id, sequence, submission)
+    new = [place.rows for place in places if place.rows]
+    if new:
+        received_rows.write(cursor, new)
+    return places
 
 
-def _row(values: list[Any], orchestrator: Orchestrator, submission: Submission) -> Handoff:
-    """The row that STORE has just written, without reading it."""
-    handoff = Handoff(**dict(zip(COLUMNS, values, strict=False)))
-    handoff._state.adding = False
-    handoff.orchestrator = orchestrator
-    handoff.session = Session(pk=handoff.session_id, session_id=submission.session_id)
-    return handoff
+def _key(arrival: Arrival) -> tuple[UUID, str]:
+    return arrival.orchestrator.pk, arrival.submission.session_id
 
 
-def _by_natural_key(session_pk: int, submission: Submission) -> UUID | None:
-    """(session, body digest) names a handoff whose checkpoint_id the server assigned."""
-    return (
-        Handoff.objects.filter(session_id=session_pk, body_digest=submission.body_digest, id_assigned=True)
-        .values_list("pk", flat=True)
-        .first()
+def _lock(
+    cursor: psycopg.Cursor[Any], arrivals: Sequence[Arrival]
+) -> tuple[dict[tuple[UUID, str], _Session], datetime]:
+    """The arrivals' sessions, locked and made where they are missing, and the time after the last lock."""
+    wanted = {_key(arrival) for arrival in arrivals}
+    cursor.execute(
+        LOCK_SESSIONS, [[owner for owner, _ in wanted], [name for _, name in wanted]], prepare=True
+    )
+    rows = cursor.fetchall()
+    return {(owner, name): _Session(pk, last) for owner, name, pk, last, _ in rows}, max(
+        row[4] for row in rows
     )
 
 
-def _existing(
-    orchestrator: Orchestrator, session_pk: int, checkpoint_id: str, sequence: int, submission: Submission
-) -> Admitted:
+def _known(cursor: psycopg.Cursor[Any], arrivals: Sequence[Arrival], places: Sequence[_Place]) -> set[int]:
+    """The numbers of those that must not be numbered, because they are stored or stand here twice.
+
+    Asked only where a number is to be given: elsewhere the insertion itself finds out.
+    """
+    unnumbered = {
+        place.session.pk
+        for arrival, place in zip(arrivals, places, strict=True)
+        if arrival.submission.handoff_sequence is None
+    }
+    known: set[int] = set()
+    asked: list[int] = []
+    seen: set[tuple[UUID | int, str]] = set()
+    for number, (arrival, place) in enumerate(zip(arrivals, places, strict=True)):
+        submission = arrival.submission
+        if place.session.pk not in unnumbered:
+            continue
+        name: tuple[UUID | int, str] = (place.session.pk, submission.body_digest)
+        if submission.checkpoint_id is not None:
+            name = (arrival.orchestrator.pk, submission.checkpoint_id)
+        (known.add if name in seen else asked.append)(number)
+        seen.add(name)
+    if asked:
+        cursor.execute(
+            KNOWN,
+            [
+                asked,
+                [arrivals[number].orchestrator.pk for number in asked],
+                [places[number].session.pk for number in asked],
+                [arrivals[number].submission.checkpoint_id for number in asked],
+                [arrivals[number].submission.body_digest for number in asked],
+            ],
+            prepare=True,
+        )
+        known.update(row[0] for row in cursor.fetchall())
+    return known
+
+
+def _result(arrival: Arrival, place: _Place, stored: set[UUID]) -> Admitted | Conflict:
+    rows = place.rows
+    if rows is not None and rows.handoff.pk in stored:
+        return Admitted(rows.handoff.pk, created=True, handoff=rows.handoff)
+    try:
+        return _existing(arrival, place)
+    except Conflict as error:
+        return error
+
+
+def _existing(arrival: Arrival, place: _Place) -> Admitted:
     """Why nothing was inserted: the same bytes again, or a contradiction with what stands."""
-    twin = Handoff.objects.filter(orchestrator=orchestrator, checkpoint_id=checkpoint_id).first()
+    submission = arrival.submission
+    if submission.checkpoint_id is None:
+        twin = Handoff.objects.filter(
+            session_id=place.session.pk, body_digest=submission.body_digest, id_assigned=True
+        ).first()
+    else:
+        twin = Handoff.objects.filter(
+            orchestrator=arrival.orchestrator, checkpoint_id=submission.checkpoint_id
+        ).first()
     if twin is not None:
         if twin.body_digest == submission.body_digest:
             return Admitted(twin.pk, created=False)
         raise Conflict(
-            f"Checkpoint {checkpoint_id} is stored with other bytes. A stored checkpoint never changes: "
+            f"Checkpoint {twin.checkpoint_id} is stored with other bytes. A stored checkpoint never changes: "
             "send the repaired document under a new checkpoint_id and the next handoff_sequence.",
             slug="checkpoint-conflict",
             extra={"stored_digest": twin.body_digest, "received_digest": submission.body_digest},
         )
-    session_last = (
-        Handoff.objects.filter(session_id=session_pk)
+    raise _taken(submission, place)
+
+
+def _taken(submission: Submission, place: _Place) -> Conflict:
+    if place.sequence is None or place.sequence > LAST_SEQUENCE:
+        return Conflict(
+            f"Session {submission.session_id} has used its last sequence, 2^53-1. Begin another session.",
+            slug="sequence-conflict",
+            extra={"next_sequence": None},
+        )
+    last = (
+        Handoff.objects.filter(session_id=place.session.pk)
         .order_by("-handoff_sequence")
         .values_list("handoff_sequence", flat=True)
         .first()
     )
-    following = (session_last or 0) + 1
-    raise Conflict(
-        f"handoff_sequence {sequence} of session {submission.session_id} belongs to another checkpoint. "
+    following = (last or 0) + 1
+    return Conflict(
+        f"handoff_sequence {place.sequence} of session {submission.session_id} belongs to another checkpoint. "
         + (f"The next free one is {following}." if following <= LAST_SEQUENCE else "There is none after it."),
         slug="sequence-conflict",
         extra={"next_sequence": following if following <= LAST_SEQUENCE else None},
@@ -178,56 +243,3 @@ def _retry_limit() -> int:
         return active().compiled.max_retries
     except InvalidInput:
         return CheckPolicy().max_retries
-
-
-def _values(
-    *,
-    handoff_id: UUID,
-    checkpoint_id: str,
-    session_pk: int,
-    sequence: int,
-    at: datetime,
-    orchestrator: Orchestrator,
-    body: bytes,
-    submission: Submission,
-    actor: Actor,
-) -> list[Any]:
-    facts = with_short_names(submission.facts)
-    limit = _retry_limit()
-    row = audit.build(
-        audit.Entry(
-            action="handoff.received",
-            actor=actor,
-            subject=("handoff", str(handoff_id)),
-            at=at,
-            after={
-                "state": State.RECEIVED.value,
-                "checkpoint_id": checkpoint_id,
-                "session_id": submission.session_id,
-                "handoff_sequence": sequence,
-                "revision": 1,
-                "content_digest": submission.content_digest,
-                "body_digest": submission.body_digest,
-            },
-        ),
-        index=0,
-        previous_digest=None,
-    )
-    handoff_values: list[Any] = [
-        handoff_id, orchestrator.pk, session_pk, checkpoint_id, submission.checkpoint_id is None, sequence,
-        submission.format, submission.body_digest, facts.source_id, facts.agent_id, facts.agent_role,
-        facts.target_role, facts.task_id, facts.run_id, facts.turn_id, facts.parent_run_id, facts.delegation_depth,
-        facts.risk_level.value if facts.risk_level else None, facts.human_approval_required,
-        facts.sender_ticket_reference,
-        facts.idempotency_key or derived_idempotency_key(submission.session_id, sequence, facts.task_id),
-        submission.title, 1, submission.content_digest, State.RECEIVED.value, 1, at, at, 0,
-        [], 0, "", [], 0, 0, 0, 0, False,
-        limit if facts.max_retries is None else min(facts.max_retries, limit), 0, 0,
-    ]  # fmt: skip
-    return [
-        *handoff_values,
-        uuid7(), submission.content_digest, submission.body_digest, len(body), actor.kind, actor.id, actor.label, at,
-        body,
-        sequence, session_pk,
-        *audit.parameters(row),
-    ]  # fmt: skip

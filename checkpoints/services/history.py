@@ -85,6 +85,14 @@ def collect_many(
     return {case.handoff.pk: _context(case, found[case.handoff.pk], policy, count_tokens) for case in cases}
 
 
+def predecessor(*, handoff: Handoff) -> Handoff | None:
+    """The handoff whose content the checks compare this one with (contract §4, History), as of now."""
+    with connection.cursor() as cursor:
+        cursor.execute(queries.PREDECESSOR, {"id": handoff.pk})
+        row = cursor.fetchone()
+    return Handoff.objects.with_names().get(pk=row[0]) if row else None
+
+
 def _collect_answers(cursor: CursorWrapper, cases: Sequence[Case], found: dict[UUID, _Collected]) -> None:
     wanted = [
         (case.handoff.pk, case.first_judged_at, name, short(name))

@@ -20,6 +20,26 @@ _BODY_THEN = """
     )
 """
 
+# The last of the same task and role, or of the same run of an engine: whose content is compared with that of `h`.
+_BEFORE = """
+        (
+            SELECT o.id, o.revision, o.handoff_sequence AS sequence FROM handoff o
+            WHERE h.format <> 'prompty.engine/1' AND o.session_id = h.session_id
+                AND coalesce(o.task_id, '') = coalesce(h.task_id, '')
+                AND coalesce(o.agent_role, '') = coalesce(h.agent_role, '')
+                AND o.handoff_sequence < h.handoff_sequence AND o.format = h.format AND {stands}
+            ORDER BY o.handoff_sequence DESC LIMIT 1
+        )
+        UNION ALL
+        (
+            SELECT o.id, o.revision, o.handoff_sequence FROM handoff o
+            WHERE h.format = 'prompty.engine/1' AND o.session_id = h.session_id
+                AND o.turn_id = h.turn_id AND o.run_id = h.run_id
+                AND o.handoff_sequence < h.handoff_sequence AND o.format = h.format AND {stands}
+            ORDER BY o.handoff_sequence DESC LIMIT 1
+        )
+"""
+
 # Order within the session, the predecessor whose content is compared, and the registries, one row per handoff.
 _NEIGHBOURS = """
     SELECT h.id, coalesce(judged.sequence, h.judged_after), below.sequence, before.sequence, previous.content,
@@ -37,22 +57,7 @@ _NEIGHBOURS = """
         ORDER BY handoff_sequence DESC LIMIT 1
     ) below ON true
     LEFT JOIN LATERAL (
-        (
-            SELECT o.id, o.revision, o.handoff_sequence AS sequence FROM handoff o
-            WHERE h.format <> 'prompty.engine/1' AND o.session_id = h.session_id
-                AND coalesce(o.task_id, '') = coalesce(h.task_id, '')
-                AND coalesce(o.agent_role, '') = coalesce(h.agent_role, '')
-                AND o.handoff_sequence < h.handoff_sequence AND o.format = h.format AND {stands}
-            ORDER BY o.handoff_sequence DESC LIMIT 1
-        )
-        UNION ALL
-        (
-            SELECT o.id, o.revision, o.handoff_sequence FROM handoff o
-            WHERE h.format = 'prompty.engine/1' AND o.session_id = h.session_id
-                AND o.turn_id = h.turn_id AND o.run_id = h.run_id
-                AND o.handoff_sequence < h.handoff_sequence AND o.format = h.format AND {stands}
-            ORDER BY o.handoff_sequence DESC LIMIT 1
-        )
+        {before}
     ) before ON true
     LEFT JOIN LATERAL (
         SELECT b.content FROM checkpoint c JOIN checkpoint_body b ON b.checkpoint_id = c.id
@@ -84,15 +89,20 @@ _NEIGHBOURS = """
     ) twin ON true
 """
 NEIGHBOURS = _NEIGHBOURS.format(
-    stands=_STANDS,
+    before=_BEFORE.format(stands=_STANDS),
     body_of_before=_BODY.format(row="before"),
     body_of_namesake=_BODY.format(row="namesake"),
 )
 NEIGHBOURS_THEN = _NEIGHBOURS.format(
-    stands=_STOOD,
+    before=_BEFORE.format(stands=_STOOD),
     body_of_before=_BODY_THEN.format(row="before"),
     body_of_namesake=_BODY_THEN.format(row="namesake"),
 )
+
+_PREDECESSOR = """
+    SELECT before.id FROM handoff h CROSS JOIN LATERAL ({before}) before WHERE h.id = %(id)s
+"""
+PREDECESSOR = _PREDECESSOR.format(before=_BEFORE.format(stands=_STANDS))
 
 # The newest answer to each decision that the document, or its predecessor, asks. It counts while the approval that
 # carries it does.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 
 from checkpoints.errors import Conflict, Refused
-from checkpoints.faults import fault
 from checkpoints.formats import admit as read
 from checkpoints.models import Orchestrator
 from checkpoints.services import admission, quarantine
 from checkpoints.services.admission import Admitted
+from checkpoints.services.received_rows import Arrival
 from checkpoints.types import Actor, Limits, Submission
 
 type Result = Admitted | Refused | Conflict
@@ -70,25 +70,14 @@ def _admit(orchestrator: Orchestrator, body: bytes, found: Submission | Refused,
 def _store_together(
     orchestrator: Orchestrator, bodies: Sequence[bytes], found: Sequence[Submission | Refused], actor: Actor
 ) -> list[Result]:
-    """One transaction. A conflict writes nothing, so it needs no savepoint of its own."""
-    results: list[Result] = []
-    with transaction.atomic(durable=True):
-        # Sorted: two batches that share sessions cannot wait for each other in a circle.
-        sessions = sorted({item.session_id for item in found if isinstance(item, Submission)})
-        admission.lock_sessions(orchestrator=orchestrator, session_ids=sessions)
-        for body, item in zip(bodies, found, strict=True):
-            if isinstance(item, Refused):
-                results.append(item)
-                continue
-            try:
-                results.append(
-                    admission.store(orchestrator=orchestrator, body=body, submission=item, actor=actor)
-                )
-            except Conflict as error:
-                results.append(error)
-        fault("batch.before_commit")
-    fault("batch.after_commit")
-    return results
+    """One transaction for those that can be stored."""
+    arrivals = [
+        Arrival(orchestrator, body, item, actor)
+        for body, item in zip(bodies, found, strict=True)
+        if isinstance(item, Submission)
+    ]
+    stored = iter(admission.admit_together(arrivals, point="batch") if arrivals else [])
+    return [item if isinstance(item, Refused) else next(stored) for item in found]
 
 
 def _keep(

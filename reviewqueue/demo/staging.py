@@ -11,16 +11,15 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from django.db import transaction
-
 from checkpoints.canonical import digest_bytes
 from checkpoints.checks import tokens
-from checkpoints.errors import Refused
+from checkpoints.errors import Conflict, Refused
 from checkpoints.formats import admit as read
 from checkpoints.models import Handoff, Orchestrator, Refusal
 from checkpoints.services import admission, attempts, dispatch
 from checkpoints.services.clock import now
 from checkpoints.services.policy import active, publish
+from checkpoints.services.received_rows import Arrival
 from checkpoints.services.submission import submit
 from checkpoints.services.verification import drain
 from checkpoints.types import COMMAND_LINE, Actor, Limits, State
@@ -75,11 +74,12 @@ def _send_refused(owner: Orchestrator) -> None:
 
 def _post(owner: Orchestrator, wave: list[Incident], at: datetime) -> list[tuple[Incident, Handoff]]:
     """Store a wave in one commit, as a batch is."""
-    with transaction.atomic(durable=True):
-        ids = [
-            admission.store(orchestrator=owner, body=body, submission=read(body), actor=SENDER).handoff_id
-            for body in (incident.body(at) for incident in wave)
-        ]
+    bodies = [incident.body(at) for incident in wave]
+    ids = []
+    for result in admission.admit_together([Arrival(owner, body, read(body), SENDER) for body in bodies]):
+        if isinstance(result, Conflict):
+            raise result
+        ids.append(result.handoff_id)
     rows = Handoff.objects.in_bulk(ids)
     return [(incident, rows[pk]) for incident, pk in zip(wave, ids, strict=True)]
 

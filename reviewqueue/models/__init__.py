@@ -1,6 +1,7 @@
-"""People, their claims, and the policies they write."""
+"""People, their claims, what they looked at and said, and the policies they write."""
 
 from reviewqueue.models.claim import Claim
+from reviewqueue.models.comment import Comment, Mention
 from reviewqueue.models.policy_draft import (
     PolicyDraft,
     PolicySimulation,
@@ -8,13 +9,18 @@ from reviewqueue.models.policy_draft import (
     SimulationPart,
 )
 from reviewqueue.models.user import Role, User
+from reviewqueue.models.viewing import OpenedFinding, Viewing
 
 __all__ = [
     "Claim",
+    "Comment",
+    "Mention",
+    "OpenedFinding",
     "PolicyDraft",
     "PolicySimulation",
     "Role",
     "SimulatedDifference",
     "SimulationPart",
     "User",
+    "Viewing",
 ]

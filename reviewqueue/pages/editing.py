@@ -17,6 +17,7 @@ from reviewqueue.pages.acts import back
 from reviewqueue.pages.shell import PersonRequest, actor, page, render_page
 from reviewqueue.services import editing
 from reviewqueue.services.access import Act
+from reviewqueue.services.viewing import newest_run
 from reviewqueue.templatetags.review import is_hidden
 
 
@@ -69,7 +70,7 @@ def _show(
         "typed": typed,
         "problem": review.problem_view(problem),
         "editable": handoff.state in AWAITING_PERSON and form.editable and readable,
-        "findings": findings.shown(findings.newest_run(handoff)),
+        "findings": findings.shown(newest_run(handoff)),
         "holder": claim.holder if claim and claim.holder_id != request.user.pk else None,
         # After a refusal the form keeps what its person saw: another's edit is never overwritten by a second click.
         "seen_digest": typed.values.get("content_digest", handoff.content_digest),

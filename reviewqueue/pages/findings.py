@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checkpoints.checks.catalogue import CATALOGUE
@@ -14,6 +14,7 @@ from checkpoints.types import JSONValue
 from reviewqueue.pages import tree
 
 VALUE_LENGTH = 600
+LOOKED_BACK = 100  # checkpoints of the session
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,50 @@ class ShownFinding:
     fix: str
     prevent: str
     reported: bool
+    opened: bool = False
+    since: int | None = None  # the first checkpoint of the unbroken run in which this code stands
+    is_new: bool = False  # there was a checkpoint before, without it
 
     @property
     def stops(self) -> bool:
         return self.disposition in ("review", "reject")
 
 
-def newest_run(handoff: Handoff) -> CheckRun | None:
-    """The run that judged the current revision, None while it is being checked."""
-    return handoff.check_runs.filter(revision=handoff.revision).order_by("-finished_at").first()
-
-
 def shown(run: CheckRun | None) -> list[ShownFinding]:
     """The findings of a run in its order: severity, code, pointer."""
     found = run.findings if run else []
     return [_shown(number, finding) for number, finding in enumerate(found, start=1)]
+
+
+def for_reader(
+    found: Sequence[ShownFinding], handoff: Handoff, opened: set[tuple[str, str]]
+) -> list[ShownFinding]:
+    """The findings with what this person opened already, and since when each code stands in the session."""
+    before = standing(handoff) if found else []
+    told = []
+    for finding in found:
+        since = None
+        for sequence, codes in before:
+            if finding.code not in codes:
+                break
+            since = sequence
+        is_opened = (finding.code, finding.pointer) in opened
+        told.append(replace(finding, opened=is_opened, since=since, is_new=bool(before) and since is None))
+    return told
+
+
+def standing(handoff: Handoff) -> list[tuple[int, list[str]]]:
+    """(sequence, codes) of the judged checkpoints before this one with its task and role, newest first."""
+    rows = Handoff.objects.filter(
+        session=handoff.session,
+        task_id=handoff.task_id,
+        agent_role=handoff.agent_role,
+        handoff_sequence__lt=handoff.handoff_sequence,
+        checked_at__isnull=False,
+    )
+    return list(
+        rows.order_by("-handoff_sequence").values_list("handoff_sequence", "finding_codes")[:LOOKED_BACK]
+    )
 
 
 def _shown(number: int, finding: Mapping[str, Any]) -> ShownFinding:

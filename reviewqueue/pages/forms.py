@@ -13,6 +13,7 @@ from reviewqueue.services.deciding import DecisionForm
 ALWAYS = frozenset({"csrfmiddlewaretoken", "next"})
 DECISION = ALWAYS | {
     "action", "reason", "content_digest", "version", "external_ticket", "target", "advice", "question",
+    "asks_opened", "unopened",
 }  # fmt: skip
 EDIT = ALWAYS | {"document", "reason", "content_digest", "version"}
 REASON = ALWAYS | {"reason", "content_digest", "version"}  # what was on the screen may come along
@@ -84,6 +85,8 @@ def decision(values: Mapping[str, str]) -> DecisionForm:
         reconciliations={key: text for key, text in _prefixed(values, RECONCILE).items() if text},
         advice=values.get("advice") or "none",
         question=values.get("question", ""),
+        asks_opened=bool(values.get("asks_opened")),
+        unopened_accepted=bool(values.get("unopened")),
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from checkpoints.canonical import matching_serialisation, normalize_claimed
+from checkpoints.canonical import canonicalize, matching_serialisation, normalize_claimed
 from checkpoints.canonical.hashes import context_fingerprint, engine_fingerprint
 from checkpoints.formats import covered_object, hash_of
 from checkpoints.types import JSONValue, Submission
 
 GROUP = 8
+CANONICAL_MOST = 20_000  # characters of the hashed text that a page carries
 SERIALISATIONS = {
     "json.dumps": "Python's json.dumps with its defaults",
     "json.dumps-compact": "Python's json.dumps without spaces",
@@ -32,9 +33,11 @@ class Comparison:
     matches: bool
     was_claimed: bool
     hint: str
+    canonical: str  # the text whose UTF-8 bytes were hashed
+    size: int  # of all of it, in bytes
 
 
-def comparisons(submission: Submission) -> list[Comparison]:
+def comparisons(submission: Submission, body: bytes) -> list[Comparison]:
     """The hashes that this document carries or should carry; none for formats without them."""
     facts, payload = submission.facts, submission.payload
     found = []
@@ -43,6 +46,8 @@ def comparisons(submission: Submission) -> list[Comparison]:
         if covered is not None:
             found.append(
                 _compare(
+                    submission,
+                    body,
                     "Consistency hash",
                     "task, status, completed steps and pending decisions",
                     facts.claimed_hash,
@@ -54,6 +59,8 @@ def comparisons(submission: Submission) -> list[Comparison]:
             snapshot = payload["context_snapshot"]
             found.append(
                 _compare(
+                    submission,
+                    body,
                     "Context fingerprint",
                     "the context snapshot",
                     facts.claimed_fingerprint,
@@ -66,6 +73,8 @@ def comparisons(submission: Submission) -> list[Comparison]:
         covers = {"messages": payload.get("messages"), "contextState": payload.get("contextState")}
         found.append(
             _compare(
+                submission,
+                body,
                 "Context fingerprint",
                 "messages and context state",
                 facts.claimed_fingerprint,
@@ -76,13 +85,22 @@ def comparisons(submission: Submission) -> list[Comparison]:
     return found
 
 
-def _compare(title: str, covers: str, claimed: str | None, computed: str, covered: JSONValue) -> Comparison:
+def _compare(
+    submission: Submission,
+    body: bytes,
+    title: str,
+    covers: str,
+    claimed: str | None,
+    computed: str,
+    covered: JSONValue,
+) -> Comparison:
     normal = normalize_claimed(claimed) if claimed else None
     left = (normal or claimed or "").removeprefix("sha256:")
     right = computed.removeprefix("sha256:")
     hint = ""
     if claimed and normal != computed:
-        hint = SERIALISATIONS.get(matching_serialisation(covered, covered, None, claimed), "")
+        hint = SERIALISATIONS.get(matching_serialisation(covered, submission.document, body, claimed), "")
+    canonical = canonicalize(covered)
     pairs = list(zip_longest(_groups(left[:80]), _groups(right), fillvalue=""))
     return Comparison(
         title=title,
@@ -92,6 +110,8 @@ def _compare(title: str, covers: str, claimed: str | None, computed: str, covere
         matches=normal == computed,
         was_claimed=bool(claimed),
         hint=hint,
+        canonical=canonical.decode()[:CANONICAL_MOST],
+        size=len(canonical),
     )
 
 

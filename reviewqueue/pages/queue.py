@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F, Q
 from django.http import HttpResponse
@@ -22,6 +23,7 @@ from reviewqueue.pages import keyset, listing, waiting, words
 from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, single_parameters, unchanged
 from reviewqueue.services import access
 from reviewqueue.services.access import Act
+from reviewqueue.services.commenting import mentioning
 
 TABS = {
     "waiting": "Waiting",
@@ -94,7 +96,8 @@ def queue(request: PersonRequest) -> HttpResponse:
     )
     counts = {name: waiting.tab_count(name, filters.apply(waiting.tab(name, request.user))) for name in TABS}
     at = clock.now()
-    tag = _entity_tag(request, found, counts, at)
+    named = mentioning(person=request.user, handoff_ids=[handoff.pk for handoff in found.rows])
+    tag = _entity_tag(request, found, counts, named, at)
     if (same := unchanged(request, tag)) is not None:
         return same
     path = reverse("review:queue")
@@ -103,7 +106,9 @@ def queue(request: PersonRequest) -> HttpResponse:
         "view_label": TABS[view],
         "order": ORDER_OF_NEWEST if view == "rejected" else ORDER_OF_URGENCY,
         "tabs": [_tab(name, given, counts[name], view) for name in TABS],
-        "rows": [queue_row(handoff, request.user, at) for handoff in found.rows],
+        "rows": [
+            queue_row(handoff, request.user, at, mentioned=handoff.pk in named) for handoff in found.rows
+        ],
         "count": counts[view],
         "filters": filters,
         "given": given,
@@ -136,7 +141,7 @@ def read_filters(given: Mapping[str, str]) -> waiting.Filters:
     )
 
 
-def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
+def queue_row(handoff: Handoff, user: User, at: datetime, *, mentioned: bool = False) -> QueueRow:
     since = handoff.flagged_at or handoff.received_at
     deadline = handoff.review_deadline
     used = words.used_share(since, deadline, at) if deadline else 0.0
@@ -147,7 +152,7 @@ def queue_row(handoff: Handoff, user: User, at: datetime) -> QueueRow:
         title=words.cut(handoff.title, TITLE_LENGTH),
         why=why(handoff),
         more=_more(handoff),
-        tags=tuple(_tags(handoff)),
+        tags=(*(["mentions you"] if mentioned else []), *_tags(handoff)),
         since=since,
         waited=words.span((at - since).total_seconds()),
         due=words.deadline_words(deadline, at) if deadline else "",
@@ -240,12 +245,16 @@ def _empty_facts(found: keyset.Slice[Handoff], given: Mapping[str, str]) -> dict
 
 
 def _entity_tag(
-    request: PersonRequest, found: keyset.Slice[Handoff], counts: Mapping[str, str], at: datetime
+    request: PersonRequest,
+    found: keyset.Slice[Handoff],
+    counts: Mapping[str, str],
+    named: set[UUID],
+    at: datetime,
 ) -> str:
     """Changes when anything printed changes, except the passing of time, which the browser counts itself."""
     parts: list[object] = [request.user.public_id, is_partial(request), sorted(counts.items()), found.next]
     for handoff in found.rows:
         claim = live_claim(handoff, at)
         held = claim.holder_id if claim else None
-        parts.append((handoff.pk, handoff.version, held))
+        parts.append((handoff.pk, handoff.version, held, handoff.pk in named))
     return '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'

@@ -18,7 +18,18 @@ from checkpoints.models import AWAITING_PERSON, CheckpointBody, Decision, Handof
 from checkpoints.services import clock
 from checkpoints.services.policy import of_version
 from checkpoints.types import CheckPolicy, State, Submission
-from reviewqueue.pages import findings, hashes, panel, queue, snapshot, tree, verdict, words
+from reviewqueue.pages import (
+    comments,
+    comparing,
+    findings,
+    hashes,
+    panel,
+    queue,
+    snapshot,
+    tree,
+    verdict,
+    words,
+)
 from reviewqueue.pages.forms import Typed
 from reviewqueue.pages.shell import (
     PersonRequest,
@@ -30,7 +41,9 @@ from reviewqueue.pages.shell import (
     unchanged,
 )
 from reviewqueue.services.access import Act
+from reviewqueue.services.commenting import mark_mentions_read
 from reviewqueue.services.reading import record_reading
+from reviewqueue.services.viewing import newest_run, opened_findings
 
 OUTCOMES = (
     ("happened", "It happened"),
@@ -53,6 +66,7 @@ def detail(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
         return _live(request, handoff, at)
     if request.method == "GET":
         record_reading(handoff_id=handoff.pk, reader=request.user, request=actor(request))
+        mark_mentions_read(handoff=handoff, reader=request.user)
     return show(request, handoff, at)
 
 
@@ -113,8 +127,10 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     policy = of_version(version=handoff.policy_version or 0).compiled
     decisions = list(handoff.decisions.order_by("-at"))
     attempts = list(handoff.attempts.order_by("number"))
-    submission = read_submission(handoff)
-    found = findings.shown(findings.newest_run(handoff))
+    body = read_body(handoff)
+    submission = reread(body) if body is not None else None
+    opened = opened_findings(handoff=handoff, user=request.user)
+    found = findings.for_reader(findings.shown(newest_run(handoff)), handoff, opened)
     view = panel.build(handoff, request.user, policy, decisions, queue.live_claim(handoff, at), at)
     return {
         **live_context(request, handoff, view, at),
@@ -126,9 +142,13 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "facts": _facts(handoff, submission, policy),
         "findings": found,
         "submission": submission,
+        "unopened": [item for item in found if item.severity == "high" and not item.opened],
         "outcomes": OUTCOMES,
         "advices": ADVICES,
-        **_document(submission, found),
+        **_document(submission, body, found),
+        "comparison": comparing.at_once(handoff) if submission else None,
+        "choices": comparing.choices(handoff),
+        "comments": comments.shown(handoff, request.user),
         "decisions": _shown_decisions(decisions, request, view),
         "attempts": attempts,
         "session": _session(handoff),
@@ -139,9 +159,11 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     }
 
 
-def _document(submission: Submission | None, found: Sequence[findings.ShownFinding]) -> dict[str, Any]:
+def _document(
+    submission: Submission | None, body: bytes | None, found: Sequence[findings.ShownFinding]
+) -> dict[str, Any]:
     """What the page shows of the document itself; empty where its body is gone."""
-    if submission is None:
+    if submission is None or body is None:
         return {
             "hashes": [],
             "sections": [],
@@ -152,7 +174,7 @@ def _document(submission: Submission | None, found: Sequence[findings.ShownFindi
         }
     envelope = {name: value for name, value in submission.envelope.items() if name != "payload"}
     return {
-        "hashes": hashes.comparisons(submission),
+        "hashes": hashes.comparisons(submission, body),
         "sections": snapshot.sections(submission),
         "questions": snapshot.questions(submission),
         "unknown_effects": submission.facts.needs_reconciliation,
@@ -163,12 +185,18 @@ def _document(submission: Submission | None, found: Sequence[findings.ShownFindi
 
 def read_submission(handoff: Handoff) -> Submission | None:
     """The current revision read from its exact bytes; None where retention deleted them."""
+    content = read_body(handoff)
+    return None if content is None else reread(content)
+
+
+def read_body(handoff: Handoff) -> bytes | None:
+    """The exact bytes of the current revision; None where retention deleted them."""
     content = (
         CheckpointBody.objects.filter(checkpoint__handoff=handoff, checkpoint__revision=handoff.revision)
         .values_list("content", flat=True)
         .first()
     )
-    return None if content is None else reread(bytes(content))
+    return None if content is None else bytes(content)
 
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:

@@ -7,7 +7,10 @@ from django.urls import path
 from reviewqueue.pages import (
     acts,
     audit,
+    commenting,
     dashboard,
+    diff,
+    documents,
     editing,
     handoffs,
     home,
@@ -20,6 +23,7 @@ from reviewqueue.pages import (
     sessions,
     tickets,
     tokens,
+    viewing,
 )
 
 app_name = "review"
@@ -31,6 +35,16 @@ urlpatterns = [
     path("handoffs/", handoffs.handoffs, name="handoffs"),
     path("handoffs/<uuid:handoff_id>/", review.detail, name="detail"),
     path("handoffs/<uuid:handoff_id>/node/", review.node, name="node"),
+    path("handoffs/<uuid:handoff_id>/diff/", diff.diff, name="diff"),
+    path("handoffs/<uuid:handoff_id>/raw/", documents.raw, name="raw"),
+    path("handoffs/<uuid:handoff_id>/search/", documents.search, name="search"),
+    path("handoffs/<uuid:handoff_id>/comments/", commenting.add, name="comment"),
+    path(
+        "handoffs/<uuid:handoff_id>/comments/<uuid:comment_id>/remove/",
+        commenting.remove,
+        name="comment-remove",
+    ),
+    path("handoffs/<uuid:handoff_id>/seen/", viewing.seen, name="seen"),
     path("handoffs/<uuid:handoff_id>/claim/", acts.claim, name="claim"),
     path("handoffs/<uuid:handoff_id>/release/", acts.release, name="release"),
     path("handoffs/<uuid:handoff_id>/decide/", acts.decide, name="decide"),

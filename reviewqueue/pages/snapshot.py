@@ -55,6 +55,21 @@ def _short(section: Section) -> Section:
 
 def _handoff(payload: JSONObject) -> Iterator[Section]:
     yield Section("What was done", "steps", [*_completed(payload), *_in_progress(payload)])
+    yield Section(
+        "Decisions it leaves open",
+        "steps",
+        [
+            Step(
+                name=text(item, "decision_id") or "",
+                text=text(item, "question") or "",
+                detail=" / ".join(_plain(option) for option in sequence(item, "options")),
+                anchor=anchor(f"/pending_decisions/{index}"),
+                kind="open",
+                label="blocks" if item.get("blocking") is True else "",
+            )
+            for index, item in mappings(payload, "pending_decisions")
+        ],
+    )
     constraints = sequence(payload, "active_constraints")
     yield Section(
         "Constraints in force",

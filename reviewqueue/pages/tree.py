@@ -6,6 +6,7 @@ Flat, because a template that includes itself costs ten times as much on a large
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
@@ -36,6 +37,14 @@ class Line:
     left_out: int = 0
     marks: Sequence[tuple[str, str]] = field(default_factory=tuple)  # (severity, title of the finding)
     start: int = 0  # for `more`: the first child that is not shown
+    held: bool = False  # the agent's recommendation: folded, so that it does not stand before the findings
+
+
+_RECOMMENDATION = re.compile(r"/pending_decisions/\d+/recommendation")
+
+
+def is_recommendation(pointer: str) -> bool:
+    return _RECOMMENDATION.fullmatch(pointer) is not None
 
 
 def anchor(pointer: str) -> str:
@@ -134,6 +143,7 @@ class _Printer:
             rest=text[TEXT_SHOWN:TEXT_MOST],
             left_out=max(0, whole - TEXT_MOST),
             marks=self.marks.get(pointer, ()),
+            held=is_recommendation(pointer),
         )
 
 

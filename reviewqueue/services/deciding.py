@@ -30,12 +30,13 @@ from checkpoints.services.review_round import begin
 from checkpoints.services.revision import revise
 from checkpoints.services.revocation import revoke
 from checkpoints.services.transition import announce, lock, move
-from checkpoints.types import Actor, CheckPolicy, JSONObject, Risk, Severity, State, rfc3339
+from checkpoints.types import Actor, CheckPolicy, JSONObject, JSONValue, Risk, Severity, State, rfc3339
 from reviewqueue.models import Claim, Role, User
 from reviewqueue.services import answering
 from reviewqueue.services.access import Act, require
 from reviewqueue.services.claiming import actor_of, live_claim, reason_problem, refuse_if_claimed
 from reviewqueue.services.minting import mint
+from reviewqueue.services.viewing import unopened_high_findings
 
 MAX_REASON = 10_000
 SYSTEM = Actor(kind="system", id="system:fallback", label="Fallback")
@@ -55,6 +56,8 @@ class DecisionForm:
     reconciliations: dict[str, str] = field(default_factory=dict)
     advice: str = "none"
     question: str = ""
+    asks_opened: bool = False  # the form listed the high findings that its reader had not opened
+    unopened_accepted: bool = False  # and the reader said that they approve all the same
 
 
 class TooFast(ReviewQueueError):
@@ -157,6 +160,7 @@ def _approve(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor,
     next_state(State(handoff.state), Event.APPROVE)
     refuse_if_claimed(handoff=handoff, reviewer=reviewer, at=at)
     policy = _policy(handoff)
+    unopened = _unopened(handoff, reviewer, form)  # before a fallback makes a revision nobody could open
     derived: JSONObject = {}
     if form.target == "fallback":  # first: the new target may carry a higher risk
         derived = _derive_fallback(handoff, policy, at)
@@ -198,8 +202,35 @@ def _approve(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor,
         handoff.round_attempts = 0
         handoff.not_before = None
         Claim.objects.filter(handoff=handoff).delete()
-    _move(handoff, event, actor, at, decision, approvals=len(approvals), derived=derived)
+    _move(
+        handoff,
+        event,
+        actor,
+        at,
+        decision,
+        approvals=len(approvals),
+        derived={**derived, "unopened_findings": unopened},
+    )
     return decision
+
+
+def _unopened(handoff: Handoff, reviewer: User, form: DecisionForm) -> list[JSONValue]:
+    """The codes of high findings that the approver has not opened; the audit entry names them.
+
+    A form that listed them needs the reader's word (InvalidInput, 422). A program that posts the contract's
+    fields alone has no page to open them on.
+    """
+    left = unopened_high_findings(handoff=handoff, user=reviewer)
+    if left and form.asks_opened and not form.unopened_accepted:
+        text = (
+            "Open the high findings before you approve, or tick that you approve without: "
+            + "; ".join(f"finding {item.number}, {item.title}" for item in left[:5])
+            + "."
+        )
+        raise InvalidInput(
+            text, slug="findings-unopened", errors=[ProblemError("unopened", "required", text)]
+        )
+    return [item.code for item in left]
 
 
 def _abort(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor, at: datetime) -> Decision:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
@@ -104,19 +105,37 @@ def is_hidden(character: str) -> bool:
     return not character.isprintable() and character not in "\n\t"
 
 
+# Empty space that pushes words out of sight.
+_EMPTY = re.compile(r"(?:[^\S\n]*\n){4,}[^\S\n]*|[^\S\n]{60,}")
+
+
 @register.filter
 def plain(text: str) -> bool:
-    """Whether a text has no hidden character at all."""
-    return text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()
+    """Whether a text has no hidden character at all, and no empty space that hides what follows."""
+    bare = text if text.isprintable() else text.replace("\n", "").replace("\t", "")
+    return bare.isprintable() and not _EMPTY.search(text)
 
 
 def pieces(text: object) -> list[tuple[str, str]]:
-    """Runs of (text, "") and single hidden characters as ("U+202E", name)."""
-    if plain(str(text)):
-        return [(str(text), "")]
+    """Runs of (text, "") and single hidden characters as ("U+202E", name); much empty space as its size."""
+    whole = str(text)
+    if plain(whole):
+        return [(whole, "")]
+    found: list[tuple[str, str]] = []
+    at = 0
+    for empty in _EMPTY.finditer(whole):
+        found += _characters(whole[at : empty.start()])
+        lines = empty.group().count("\n")
+        size = f"{lines} line breaks" if lines else f"{len(empty.group())} spaces"
+        found.append((size, "empty space that was left out"))
+        at = empty.end()
+    return found + _characters(whole[at:])
+
+
+def _characters(text: str) -> list[tuple[str, str]]:
     run: list[str] = []
     found: list[tuple[str, str]] = []
-    for character in str(text):
+    for character in text:
         if not is_hidden(character):
             run.append(character)
             continue

@@ -23,11 +23,22 @@ document.addEventListener("click", (event) => {
 });
 if (location.hash.startsWith("#at")) reveal(location.hash.slice(1));
 
+// High findings are opened before an approval. The server counts them; what was opened leaves the list at once.
+const unopened = document.querySelector("[data-unopened]");
+document.addEventListener("review:opened", (event) => {
+  unopened?.querySelector(`[data-number="${event.detail.number}"]`)?.remove();
+  if (unopened && !unopened.querySelector("[data-number]")) unopened.hidden = true;
+});
+
 // Approving takes two acts: the button opens a confirmation, which says again what will happen.
 let confirmed = false;
 form?.addEventListener("submit", (event) => {
   if (event.submitter?.value === "approve" && !confirmed && dialog) {
     event.preventDefault();
+    if (unopened && !unopened.hidden && !unopened.querySelector("[name=unopened]").checked) {
+      unopened.querySelector("a").focus();
+      return;
+    }
     dialog.showModal();
   }
 });

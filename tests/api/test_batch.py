@@ -152,8 +152,8 @@ def test_batches_that_share_sessions_in_opposite_order_do_not_block_each_other(a
 
 
 def test_a_batch_whose_commit_fails_is_stored_one_by_one(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    def deadlock(**_: Any) -> None:
+    def deadlock(*_: Any, **__: Any) -> None:
         raise OperationalError("deadlock detected")
 
-    monkeypatch.setattr(admission, "lock_sessions", deadlock)
+    monkeypatch.setattr(admission, "admit_together", deadlock)
     assert [item["status"] for item in results(api, [characters.document() for _ in range(3)])] == [201] * 3
