@@ -63,7 +63,7 @@ def test_the_worst_severity_stands_first_and_then_the_nearest_deadline(alice):
     found = row_ids(response)
     assert bad.severity == 3
     assert urgent.severity < 3, "high risk sorts as high, without a high finding"
-    high = sorted([bad, urgent], key=lambda item: item.review_deadline)
+    high = sorted([bad, urgent], key=lambda item: str(item.review_deadline))
     assert found == [str(item.pk) for item in (*high, calm)]
     only_high = row_ids(signed_in(alice).get("/queue/", {"session": session, "severity": "high"}))
     assert str(urgent.pk) in only_high, "the filter means what the list shows"
