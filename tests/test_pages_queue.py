@@ -12,8 +12,8 @@ from django.utils import timezone
 from checkpoints.models import Handoff
 from reviewqueue.models import Role, User
 from reviewqueue.pages import waiting
-from reviewqueue.services import claiming
-from tests.characters import document, flagged, fresh, high_risk, judged, orchestrator, person
+from reviewqueue.services import claiming, deciding
+from tests.characters import document, flagged, form, fresh, high_risk, judged, orchestrator, person, reload
 from tests.visiting import detail_url, page_text, signed_in
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +28,10 @@ def titled(words: str) -> dict[str, Any]:
     return {
         "handoff_target": {"target_role": "billing", "handoff_reason": words, "expected_return": False},
     }
+
+
+def approve(handoff: Handoff, reviewer: User) -> None:
+    deciding.decide(handoff_id=handoff.pk, reviewer=reviewer, form=form(reload(handoff)))
 
 
 def row_ids(response: Any) -> list[str]:
@@ -57,9 +61,32 @@ def test_the_worst_severity_stands_first_and_then_the_nearest_deadline(alice):
     response = signed_in(alice).get("/queue/", {"session": session})
     assert "The same step stands twice in completed_steps" in page_text(response)
     found = row_ids(response)
-    assert found[0] == str(bad.pk)
-    by_severity = sorted([calm, urgent], key=lambda item: (-item.severity, item.review_deadline))
-    assert found[1:] == [str(item.pk) for item in by_severity]
+    assert bad.severity == 3
+    assert urgent.severity < 3, "high risk sorts as high, without a high finding"
+    high = sorted([bad, urgent], key=lambda item: str(item.review_deadline))
+    assert found == [str(item.pk) for item in (*high, calm)]
+    only_high = row_ids(signed_in(alice).get("/queue/", {"session": session, "severity": "high"}))
+    assert str(urgent.pk) in only_high, "the filter means what the list shows"
+    assert str(calm.pk) not in only_high
+    assert "Most severe first, high risk counting as high, then the nearest deadline" in page_text(response)
+
+
+def test_high_risk_and_a_wanted_second_approver_have_tabs(alice):
+    session, owner = fresh("session"), orchestrator()
+    flagged(owner, session_id=session, task_id="T-1")
+    untouched = high_risk(owner, session_id=session, handoff_sequence=2, task_id="T-2")
+    half = high_risk(owner, session_id=session, handoff_sequence=3, task_id="T-3")
+    client = signed_in(alice)
+    assert "Needs second approver 0" in page_text(client.get("/queue/", {"session": session}))
+    approve(half, person(Role.SENIOR_OPERATOR))
+    response = client.get("/queue/", {"session": session})
+    assert "Needs second approver 1" in page_text(response)
+    assert "High risk 2" in page_text(response)
+    assert row_ids(client.get("/queue/", {"session": session, "view": "second"})) == [str(half.pk)]
+    risky = row_ids(client.get("/queue/", {"session": session, "view": "risk"}))
+    assert risky == [str(untouched.pk), str(half.pk)]
+    approve(half, alice)
+    assert "Needs second approver 0" in page_text(client.get("/queue/", {"session": session}))
 
 
 def test_the_tabs_count_what_they_show(alice):
@@ -113,6 +140,7 @@ def test_filters_narrow_the_list_and_stand_in_the_address(alice):
     "query",
     [
         "view=bulk",
+        "view=second-approver",
         "severity=extreme",
         "page=2",
         "q=a&q=b",
@@ -187,6 +215,17 @@ def test_counts_stop_at_a_thousand(db, monkeypatch):
         flagged(owner, task_id=f"T-{number}")
     assert waiting.capped_count(Handoff.objects.filter(orchestrator=owner)) == "1+"
     assert waiting.capped_count(Handoff.objects.filter(orchestrator=owner, task_id="T-1")) == "1"
+
+
+def test_the_rejected_count_has_a_smaller_cap_and_the_badge_says_so(db, monkeypatch):
+    monkeypatch.setattr(waiting, "MOST_REJECTED", 0)
+    before = waiting.badge()
+    owner, bad = orchestrator(), document()
+    bad["completed_steps"][0]["description"] = "Changed after hashing"
+    assert judged(owner, bad).state == "rejected"
+    assert waiting.tab_count("rejected", Handoff.objects.filter(orchestrator=owner).rejected_unseen()) == "0+"
+    assert waiting.badge().endswith("+")
+    assert waiting.badge().rstrip("+") == before.rstrip("+")
 
 
 def test_an_empty_list_says_so_in_words(alice):

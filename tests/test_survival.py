@@ -163,7 +163,8 @@ def test_posting_goes_on_at_full_rate_while_the_broker_is_away(
         away = rate(whole)
         last = whole.post(characters.document()).json["checkpoint_id"]
     assert away >= 0.5 * normal, f"{away:.0f} posts a second instead of {normal:.0f}"
-    whole.wait_for_state(last, "cleared", seconds=45)
+    # All that was posted meanwhile comes first, and a busy machine takes its time: what counts is that nobody helps.
+    whole.wait_for_state(last, "cleared", seconds=150)
 
 
 def rate(found: Stack, posts: int = 60) -> float:

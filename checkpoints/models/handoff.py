@@ -8,14 +8,14 @@ from typing import ClassVar, Self
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce, Greatest, Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
 from checkpoints.models.exact_json import ExactJSONField
 from checkpoints.models.orchestrator import Orchestrator
-from checkpoints.types import State
+from checkpoints.types import Severity, State
 
 AWAITING_PERSON = (State.FLAGGED.value, State.ESCALATED.value)
 CHANNEL = "handoff_changed"  # on which the database announces the ids of changed handoffs
@@ -60,6 +60,15 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
         """The review queue: flagged or escalated."""
         return self.filter(state__in=AWAITING_PERSON)
 
+    def high_risk(self) -> Self:
+        return self.awaiting_person().filter(risk="high")
+
+    def wants_second_approver(self) -> Self:
+        """Waiting with an approval already, and at least one more to come."""
+        return self.awaiting_person().filter(
+            approvals_required__gte=2, approvals_given__gte=1, approvals_given__lt=F("approvals_required")
+        )
+
     def escalated(self) -> Self:
         return self.filter(state=State.ESCALATED)
 
@@ -74,9 +83,6 @@ class HandoffQuerySet(models.QuerySet["Handoff"]):
 
     def unjudged(self) -> Self:
         return self.filter(state=State.RECEIVED)
-
-    def by_urgency(self) -> Self:
-        return self.order_by("-severity", "review_deadline", "id")
 
 
 class Handoff(models.Model):
@@ -130,6 +136,13 @@ class Handoff(models.Model):
     finding_codes = ArrayField(models.CharField(max_length=10), default=list)
     finding_count = models.PositiveIntegerField(default=0)
     risk = models.CharField(max_length=10, null=True)
+    urgency = models.GeneratedField(  # rank a person sorts by: of the worst finding, and 3 for high risk
+        expression=Case(
+            When(risk="high", then=Greatest("severity", Value(Severity.HIGH.rank))), default=F("severity")
+        ),
+        output_field=models.SmallIntegerField(),
+        db_persist=True,
+    )
     policy_version = models.IntegerField(null=True)
     checked_at = models.DateTimeField(null=True)
     likeness = models.CharField(
@@ -188,6 +201,9 @@ class Handoff(models.Model):
         ]
         indexes = [
             models.Index(
+                fields=["-decided_at"], condition=Q(decided_at__isnull=False), name="handoff_last_decided"
+            ),
+            models.Index(
                 fields=["return_by"], condition=Q(return_by__isnull=False), name="handoff_return_due"
             ),
             models.Index(
@@ -197,9 +213,19 @@ class Handoff(models.Model):
             ),
             models.Index(fields=["received_at"], condition=Q(state="received"), name="handoff_due"),
             models.Index(
-                fields=["-severity", "review_deadline", "id"],
+                fields=["-urgency", "review_deadline", "id"],
                 condition=Q(state__in=AWAITING_PERSON),
                 name="handoff_queue",
+            ),
+            models.Index(
+                fields=["-urgency", "review_deadline", "id"],
+                condition=Q(state__in=AWAITING_PERSON, risk="high"),
+                name="handoff_high_risk",
+            ),
+            models.Index(
+                fields=["-urgency", "review_deadline", "id"],
+                condition=Q(state__in=AWAITING_PERSON, approvals_given__gte=1),
+                name="handoff_half_approved",
             ),
             models.Index(
                 fields=["review_deadline"],
@@ -211,7 +237,7 @@ class Handoff(models.Model):
                 fields=["-received_at", "-id"], condition=Q(state="rejected"), name="handoff_rejected"
             ),
             models.Index(
-                fields=["-severity", "review_deadline", "id"],
+                fields=["-urgency", "review_deadline", "id"],
                 condition=Q(state="escalated"),
                 name="handoff_escalated",
             ),

@@ -25,11 +25,18 @@ from reviewqueue.services import access
 from reviewqueue.services.access import Act
 from reviewqueue.services.commenting import mentioning
 
-TABS = {"waiting": "Waiting", "mine": "Mine", "escalated": "Escalated", "rejected": "Rejected"}
+TABS = {
+    "waiting": "Waiting",
+    "mine": "Mine",
+    "second": "Needs second approver",
+    "risk": "High risk",
+    "escalated": "Escalated",
+    "rejected": "Rejected",
+}
 FILTERS = ("severity", "role", "finding", "session", "q")
 PARAMETERS = frozenset({"view", *listing.CURSORS, *FILTERS})
 URGENCY = (
-    keyset.Column("severity", keyset.read_integer, descending=True),
+    keyset.Column("urgency", keyset.read_integer, descending=True),
     keyset.Column("review_deadline", keyset.read_instant, nullable=True),
     keyset.Column("id", keyset.read_text),
 )
@@ -37,6 +44,8 @@ NEWEST = (
     keyset.Column("received_at", keyset.read_instant, descending=True),
     keyset.Column("id", keyset.read_text, descending=True),
 )
+ORDER_OF_URGENCY = "Most severe first, high risk counting as high, then the nearest deadline"
+ORDER_OF_NEWEST = "Newest first"
 TITLE_LENGTH = 160
 
 
@@ -85,7 +94,7 @@ def queue(request: PersonRequest) -> HttpResponse:
         after=given.get("after", ""),
         before=given.get("before", ""),
     )
-    counts = {name: waiting.capped_count(filters.apply(waiting.tab(name, request.user))) for name in TABS}
+    counts = {name: waiting.tab_count(name, filters.apply(waiting.tab(name, request.user))) for name in TABS}
     at = clock.now()
     named = mentioning(person=request.user, handoff_ids=[handoff.pk for handoff in found.rows])
     tag = _entity_tag(request, found, counts, named, at)
@@ -94,6 +103,8 @@ def queue(request: PersonRequest) -> HttpResponse:
     path = reverse("review:queue")
     context = {
         "view": view,
+        "view_label": TABS[view],
+        "order": ORDER_OF_NEWEST if view == "rejected" else ORDER_OF_URGENCY,
         "tabs": [_tab(name, given, counts[name], view) for name in TABS],
         "rows": [
             queue_row(handoff, request.user, at, mentioned=handoff.pk in named) for handoff in found.rows
@@ -137,7 +148,7 @@ def queue_row(handoff: Handoff, user: User, at: datetime, *, mentioned: bool = F
     claim = live_claim(handoff, at)
     return QueueRow(
         handoff=handoff,
-        severity=words.SEVERITIES[handoff.severity],
+        severity=words.SEVERITIES[handoff.urgency],
         title=words.cut(handoff.title, TITLE_LENGTH),
         why=why(handoff),
         more=_more(handoff),

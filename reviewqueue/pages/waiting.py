@@ -11,6 +11,7 @@ from checkpoints.models import Handoff
 from reviewqueue.models import User
 
 MOST_COUNTED = 1000  # nobody plans by the exact length of a longer queue, and counting it costs
+MOST_REJECTED = 99  # these pile up while nobody looks: more than this is simply "many"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Filters:
 
     def apply(self, rows: QuerySet[Handoff]) -> QuerySet[Handoff]:
         if self.severity is not None:
-            rows = rows.filter(severity=self.severity)
+            rows = rows.filter(urgency=self.severity)
         if self.role:
             rows = rows.filter(agent_role=self.role) | rows.filter(target_role=self.role)
         if self.finding:
@@ -33,15 +34,21 @@ class Filters:
         if self.session:
             rows = rows.filter(session__session_id=self.session)
         if self.q:
-            rows = rows.filter(title__icontains=self.q) | rows.filter(checkpoint_id=self.q)
+            # One or the other: with both in one condition a common word reads and sorts every row.
+            named = rows.filter(checkpoint_id=self.q)
+            rows = named if named.exists() else rows.filter(title__icontains=self.q)
         return rows
 
 
 def tab(name: str, user: User) -> QuerySet[Handoff]:
-    """The rows of one tab: waiting, mine, escalated, rejected."""
+    """The rows of one tab: waiting, mine, second, risk, escalated, rejected."""
     rows = Handoff.objects.all()
     if name == "mine":
         return rows.awaiting_person().filter(claim__holder=user, claim__expires_at__gt=Now())
+    if name == "second":
+        return rows.wants_second_approver()
+    if name == "risk":
+        return rows.high_risk()
     if name == "escalated":
         return rows.escalated()
     if name == "rejected":
@@ -49,13 +56,21 @@ def tab(name: str, user: User) -> QuerySet[Handoff]:
     return rows.awaiting_person()
 
 
-def capped_count(rows: QuerySet[Handoff]) -> str:
+def tab_count(name: str, rows: QuerySet[Handoff]) -> str:
+    """How many rows the tab `name` holds, in digits up to its cap."""
+    return capped_count(rows, most=MOST_REJECTED if name == "rejected" else MOST_COUNTED)
+
+
+def capped_count(rows: QuerySet[Handoff], *, most: int | None = None) -> str:
     """How many, in digits; "1000+" above the cap."""
-    found = rows.order_by()[: MOST_COUNTED + 1].count()
-    return str(found) if found <= MOST_COUNTED else f"{MOST_COUNTED}+"
+    most = MOST_COUNTED if most is None else most
+    found = rows.order_by()[: most + 1].count()
+    return str(found) if found <= most else f"{most}+"
 
 
 def badge() -> str:
-    """Everything that wants a person: waiting, and rejected that nobody has seen."""
-    rows = Handoff.objects.awaiting_person() | Handoff.objects.rejected_unseen()
-    return capped_count(rows)
+    """Everything that wants a person: waiting, and rejected that nobody has seen. The sum of two tabs."""
+    waits = capped_count(Handoff.objects.awaiting_person())
+    rejected = tab_count("rejected", Handoff.objects.rejected_unseen())
+    total = int(waits.rstrip("+")) + int(rejected.rstrip("+"))
+    return f"{min(total, MOST_COUNTED)}+" if "+" in waits + rejected or total > MOST_COUNTED else str(total)

@@ -66,3 +66,5 @@ document.addEventListener("htmx:before:swap", (event) => {
   announce(byId.size);
 });
 badge(document.getElementById("live")?.dataset.badge);
+// On a phone the tabs scroll sideways: the one shown here must be in sight.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
