@@ -13,7 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import batched
 from typing import Any
 
 from reviewqueue.up.state import ROOT
@@ -59,18 +60,16 @@ def bodies(session: str, start: int, count: int) -> Iterator[bytes]:
 
 
 def store(owner: Any, sender: Any, session: str, start: int, count: int) -> None:
+    _store_all(owner, sender, bodies(session, start, count))
+
+
+def _store_all(owner: Any, sender: Any, given: Iterable[bytes]) -> None:
     from checkpoints.formats import admit as read
     from checkpoints.services import admission
     from checkpoints.services.received_rows import Arrival
 
-    waiting: list[Arrival] = []
-    for body in bodies(session, start, count):
-        waiting.append(Arrival(owner, body, read(body), sender))
-        if len(waiting) == 64:
-            admission.admit_together(waiting)
-            waiting = []
-    if waiting:
-        admission.admit_together(waiting)
+    for group in batched(given, 64):
+        admission.admit_together([Arrival(owner, body, read(body), sender) for body in group])
 
 
 def drained() -> int:
@@ -96,8 +95,9 @@ def one_check(owner: Any, sender: Any, session: str, start: int) -> list[float]:
 
 def measure_history(owner: Any, sender: Any, count: int) -> None:
     store(owner, sender, "short", 1, SHORT)
-    store(owner, sender, "long", 1, count)
-    drained()
+    for start in range(1, count + 1, 100):  # judged as they come, as on a server that keeps up
+        store(owner, sender, "long", start, min(100, count + 1 - start))
+        drained()
     _analyse()
     short: list[float] = []
     long: list[float] = []
@@ -116,11 +116,10 @@ def measure_simulation(owner: Any, sender: Any, count: int) -> None:
     from checkpoints.models import CheckRun
     from checkpoints.services.simulation import simulate
 
-    for number in range(count // 100):
-        store(owner, sender, f"stored-{number}", 1, 100)
-        if number % 50 == 49:
-            drained()
-    drained()
+    names = [f"stored-{number}" for number in range(64)]
+    for turn in range(1, count // len(names) + 1):  # side by side: rows of one session are judged one by one
+        _store_all(owner, sender, [body for name in names for body in bodies(name, turn, 1)])
+        drained()
     stored = CheckRun.objects.count()
     began = time.perf_counter()
     report = simulate(document={"max_document_bytes": 1024}, days=7, processes=os.cpu_count() or 1)
