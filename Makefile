@@ -13,8 +13,8 @@ run: .venv-run  ## everything with demo data on http://127.0.0.1:8000 (PORT and 
 test: .venv-dev  ## the suite on throw-away servers, without the long tests
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup -m "not full"
 
-test-pages: .venv-dev  ## every page in Chromium: axe, contrast, widths, targets, CSP, weight
-	@$(PYTHON_RUN) -m pytest -q tests/test_browser.py tests/test_browser_policy.py -m full
+test-pages: .venv-dev  ## every page in Chromium: axe, contrast, widths, targets, CSP, weight, journeys
+	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadfile tests/test_browser.py tests/test_browser_*.py -m full
 
 test-full: .venv-dev  ## all tests, long races too
 	@$(PYTHON_RUN) -m pytest -q -n 2 --dist loadgroup

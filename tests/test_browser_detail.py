@@ -19,7 +19,7 @@ from tests.test_comparing import two_checkpoints
 from tests.test_pages_text import CORPUS, everywhere
 from tests.visiting import detail_url
 
-pytestmark = [pytest.mark.django_db, pytest.mark.browser]
+pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
 
 type Visit = Callable[..., Visitor]
 

@@ -18,7 +18,7 @@ from tests.characters import document, flagged, fresh, judged, orchestrator, per
 from tests.test_browser import Survey, surveyed
 from tests.test_pages_policy import DEMO
 
-pytestmark = [pytest.mark.usefixtures("own_database"), pytest.mark.browser]
+pytestmark = [pytest.mark.usefixtures("own_database"), pytest.mark.browser, pytest.mark.full]
 
 type Visit = Callable[..., Visitor]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser import Visitor, running_browser
 from tests.characters import fresh, high_risk, orchestrator, person
 
-pytestmark = [pytest.mark.django_db, pytest.mark.browser]
+pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")

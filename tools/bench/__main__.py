@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tools.bench import broker, checks, drain, honest, ingest, latency
+from tools.bench import broker, checks, drain, honest, ingest, latency, past
 from tools.bench.figures import show
 from tools.bench.machine import Machine
 
@@ -26,6 +26,8 @@ ON_SERVERS: dict[str, Callable[[Machine, float], None]] = {
     "drain": drain.measure,
     "latency": latency.measure,
     "honest": honest.measure,
+    "history": past.history,
+    "simulation": past.simulation,
 }
 CHECKS = "checks"
 
