@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,3 +85,6 @@ class Visitor:
 
     def close(self) -> None:
         self.context.close()
+
+
+type Visit = Callable[..., Visitor]

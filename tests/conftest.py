@@ -10,8 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from reviewqueue.models import User
+    from tests.browser import Visit
 
 from tests.servers import Run, Servers, servers_of
 
@@ -115,3 +122,31 @@ def own_database(
 @pytest.fixture
 def transactional_db(db: None) -> None:
     """The same as `db`: every test here commits."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, one a module."""
+    from tests.browser import running_browser
+
+    with running_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
+    """Makes visitors, signed in where a user is given. A page of theirs that misbehaved fails the test."""
+    from tests.browser import Visitor
+
+    visitors: list[Visitor] = []
+
+    def come(user: User | None = None, **options: Any) -> Visitor:
+        visitor = Visitor(browser, live_server.url, **options)
+        visitors.append(visitor)
+        return visitor.sign_in(user) if user else visitor
+
+    yield come
+    trouble = [line for visitor in visitors for line in visitor.trouble]
+    for visitor in visitors:
+        visitor.close()
+    assert not trouble

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +11,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from reviewqueue.models import Role, User
+from reviewqueue.models import Role
 from reviewqueue.services import claiming, deciding
-from tests.browser import Visitor, running_browser
+from tests.browser import Visitor
 from tests.characters import (
     approved,
     document,
@@ -31,30 +30,6 @@ from tests.test_pages_text import CORPUS, everywhere
 from tests.visiting import detail_url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.browser]
-
-type Visit = Callable[..., Visitor]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
-    visitors: list[Visitor] = []
-
-    def come(user: User | None = None, **options: Any) -> Visitor:
-        visitor = Visitor(browser, live_server.url, **options)
-        visitors.append(visitor)
-        return visitor.sign_in(user) if user else visitor
-
-    yield come
-    trouble = [line for visitor in visitors for line in visitor.trouble]
-    for visitor in visitors:
-        visitor.close()
-    assert not trouble
 
 
 def repeated_step(owner: Any, **changes: Any) -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from checkpoints.services.bodies import current_body
-from reviewqueue.models import Comment, User, Viewing
+from reviewqueue.models import Comment, Viewing
 from reviewqueue.services.viewing import opened_findings
-from tests.browser import Visitor, running_browser
 from tests.characters import document, flagged, fresh, judged, orchestrator, person
 from tests.test_browser import FAINT
 from tests.test_comparing import two_checkpoints
@@ -20,31 +18,6 @@ from tests.test_pages_text import CORPUS, everywhere
 from tests.visiting import detail_url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
-
-type Visit = Callable[..., Visitor]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
-    visitors: list[Visitor] = []
-
-    def come(user: User | None = None, **options: Any) -> Visitor:
-        visitor = Visitor(browser, live_server.url, **options)
-        visitors.append(visitor)
-        return visitor.sign_in(user) if user else visitor
-
-    yield come
-    trouble = [line for visitor in visitors for line in visitor.trouble]
-    for visitor in visitors:
-        visitor.close()
-    assert not trouble
-
 
 QUESTION = {
     "decision_id": "d-1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,37 +10,14 @@ from playwright.sync_api import Browser, expect
 from checkpoints.models import Decision
 from checkpoints.services import policy
 from checkpoints.types import COMMAND_LINE
-from reviewqueue.models import Role, User
+from reviewqueue.models import Role
 from reviewqueue.services import drafting, simulating
-from tests.browser import Visitor, running_browser
+from tests.browser import Visitor
 from tests.characters import document, flagged, fresh, judged, orchestrator, person
 from tests.test_browser import Survey, surveyed
 from tests.test_pages_policy import DEMO
 
 pytestmark = [pytest.mark.usefixtures("own_database"), pytest.mark.browser, pytest.mark.full]
-
-type Visit = Callable[..., Visitor]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, live_server: Any) -> Iterator[Visit]:
-    visitors: list[Visitor] = []
-
-    def come(user: User, **options: Any) -> Visitor:
-        visitors.append(Visitor(browser, live_server.url, **options))
-        return visitors[-1].sign_in(user)
-
-    yield come
-    trouble = [line for visitor in visitors for line in visitor.trouble]
-    for visitor in visitors:
-        visitor.close()
-    assert not trouble
 
 
 def finish() -> None:

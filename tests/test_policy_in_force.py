@@ -121,3 +121,24 @@ def test_a_retry_waits_as_long_as_the_policy_says(seconds: int) -> None:
     handoff = characters.reload(handoff)
     assert handoff.not_before is not None
     assert handoff.not_before - handoff.changed_at == timedelta(seconds=seconds)
+
+
+def test_a_fresh_policy_is_the_newest_whatever_another_thread_remembers_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    policy.publish(document={"max_retries": 1}, actor=SYSTEM)
+    older = policy.active(fresh=True)
+    policy.publish(document={"max_retries": 2}, actor=SYSTEM)
+    newest = policy.active(fresh=True)
+
+    class Overtaken(tuple[Any, ...]):
+        """What is remembered; a slower thread puts the older version in its place at the first look."""
+
+        __slots__ = ()
+
+        def __getitem__(self, index: Any) -> Any:
+            monkeypatch.setattr(policy, "_cached", (0.0, older))
+            return super().__getitem__(index)
+
+    monkeypatch.setattr(policy, "_cached", Overtaken((0.0, newest)))
+    assert policy.active(fresh=True).version == newest.version

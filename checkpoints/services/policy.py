@@ -39,13 +39,11 @@ _cached: tuple[float, ActivePolicy] | None = None
 def active(*, fresh: bool = False) -> ActivePolicy:
     """The newest version. Admission may read one that is up to a second old; checks read it `fresh`."""
     global _cached  # noqa: PLW0603 - CONFIG: one cache per process, replaced whole
-    if not fresh and _cached and time.monotonic() - _cached[0] < CACHE_SECONDS:
-        return _cached[1]
+    cached = _cached  # read once: another thread may replace it between two looks
+    if not fresh and cached and time.monotonic() - cached[0] < CACHE_SECONDS:
+        return cached[1]
     newest = PolicyVersion.objects.order_by("-version").values_list("version", flat=True).first() or 0
-    if _cached is None or _cached[1].version != newest:
-        policy = of_version(version=newest)
-    else:
-        policy = _cached[1]
+    policy = cached[1] if cached and cached[1].version == newest else of_version(version=newest)
     _cached = (time.monotonic(), policy)
     return policy
 
