@@ -58,10 +58,9 @@ class Listening:
 
     def _waiting(self) -> int:
         try:
-            count = self._broker.llen(self._queue)
+            return self._broker.llen(self._queue)
         except redis.RedisError:
             return 0
-        return count if isinstance(count, int) else 0
 
 
 def watch(listening: Listening) -> None:

@@ -36,7 +36,7 @@ def _heads(history: History, leaves: list[bytes]) -> Iterator[Violation]:
         yield Violation("audit chain", f"no head speaks of all {len(leaves)} leaves")
     notes = [row["note"] for row in heads]
     outside = [f"{note}\n" for note in _notes(history.heads)]
-    roots = _roots(leaves)
+    roots = roots_of(leaves)
     key = Ed25519PublicKey.from_public_bytes(history.sealer_key)
     for where, note in [*(("stored", note) for note in notes), *(("published", note) for note in outside)]:
         if problem := _head_fault(note, roots, key):
@@ -72,7 +72,7 @@ def _notes(text: str) -> list[str]:
     return [f"{parts[at]}\n\n{parts[at + 1]}" for at in range(0, len(parts) - 2, 2)]
 
 
-def _roots(leaves: list[bytes]) -> list[bytes]:
+def roots_of(leaves: list[bytes]) -> list[bytes]:
     """The root after each leaf: complete subtrees are folded as they fill, what is left from the right."""
     full: list[tuple[int, bytes]] = []  # (leaves, hash), the largest first
     roots = []
