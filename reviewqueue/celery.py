@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging.config
 import os
+from collections import Counter
 from typing import Any
 
+import redis
 from celery import Celery
-from celery.signals import setup_logging, worker_process_init, worker_ready
+from celery.signals import setup_logging, task_received, task_revoked, worker_process_init, worker_ready
+from celery.worker.state import active_requests
 from django.conf import settings
 
+from reviewqueue.listening import TIMEOUT_SECONDS, Listening, watch
 from reviewqueue.processes import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewqueue.settings")
@@ -31,6 +35,29 @@ def keep_our_logging(**_: Any) -> None:
 def end_with_the_worker(**_: Any) -> None:
     """A pool process that is busy when its worker is killed must not finish alone."""
     die_with_parent()
+
+
+@worker_ready.connect
+def end_when_deaf(**_: Any) -> None:
+    """See reviewqueue.listening. Messages that had expired count as taken, too."""
+    taken: Counter[str] = Counter()
+
+    def note(**_: Any) -> None:
+        taken["messages"] += 1
+
+    task_received.connect(note, weak=False)
+    task_revoked.connect(note, weak=False)
+    watch(
+        Listening(
+            broker=redis.Redis.from_url(
+                settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
+            ),
+            queue=app.conf.task_default_queue,
+            taken=taken.total,
+            busy=lambda: len(active_requests) >= settings.WORKER_PROCESSES,
+            longest_task=settings.CELERY_TASK_TIME_LIMIT,
+        )
+    )
 
 
 @worker_ready.connect

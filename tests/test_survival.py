@@ -153,8 +153,7 @@ def test_a_document_that_kills_its_check_is_flagged_and_delays_nobody(web: Stack
     assert handoff.check_attempts == 3
 
 
-# Among the long tests while it fails now and then: docs/running.md, "Known faults".
-@pytest.mark.full
+@pytest.mark.full  # one of them takes as long as a worker may be deaf
 @pytest.mark.parametrize("how", ["kill", "pause"])
 def test_posting_goes_on_at_full_rate_while_the_broker_is_away(
     whole: Stack, broker: Broker, how: str

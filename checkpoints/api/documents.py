@@ -248,6 +248,7 @@ RECOVERY: Final[JSONObject] = {
         rollback_notes=nullable("string"),
         already_committed={"type": ["array", "null"], "items": TEXT},
         needs_reconciliation={"type": ["array", "null"], "items": TEXT},
+        reconciliations={"type": ["array", "null"], "items": RECONCILIATION},
         fallback_role=nullable("string"),
         pending={
             "oneOf": [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from checkpoints.formats import resume_effect
+from checkpoints.handoffs.reconciling import effect_of_resume
 from checkpoints.types import JSONObject, JSONValue, State, Submission, rfc3339
 
 ENGINE = "prompty.engine/1"
@@ -72,9 +73,10 @@ def _after_abort(newest: Newest) -> Step:
     return Step("restart", f"{name} was aborted with the advice to start again.")
 
 
-def resume_context(submission: Submission) -> JSONObject | None:
+def resume_context(submission: Submission, outcomes: Mapping[str, str] | None = None) -> JSONObject | None:
     """What a Prompty engine resumes from, and what a resume would do; None for other formats.
 
+    `outcomes` is what people found out about effects of unknown outcome: request id to outcome.
     `lastJournalSequence` is the highest sequence that anybody told us: the engine goes on after it.
     """
     if submission.format != ENGINE:
@@ -92,7 +94,7 @@ def resume_context(submission: Submission) -> JSONObject | None:
             "maxModelAttempts": told.get("maxModelAttempts"),
             "lastJournalSequence": max((_integer(value) for value in sequences), default=0),
         },
-        "resume_effect": resume_effect(submission.payload),
+        "resume_effect": effect_of_resume(submission.payload, submission.facts, outcomes or {}),
     }
 
 

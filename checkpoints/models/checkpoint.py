@@ -65,6 +65,11 @@ class Refusal(AppendOnly):
         db_table = "refusal"
         indexes = [
             models.Index(fields=["orchestrator", "-at", "-id"], name="refusal_newest_first"),
+            models.Index(
+                fields=["orchestrator", "session_id", "-at"],
+                condition=models.Q(status=409),
+                name="refusal_conflicts",
+            ),
         ]
 
 

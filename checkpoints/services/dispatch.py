@@ -12,7 +12,8 @@ from checkpoints.faults import fault
 from checkpoints.formats import reread
 from checkpoints.handoffs.keys import derived_idempotency_key
 from checkpoints.handoffs.machine import Event
-from checkpoints.models import Action, Attempt, CheckRun, Decision, Handoff, Orchestrator, Ticket
+from checkpoints.handoffs.reconciling import effects, outcomes_of
+from checkpoints.models import Attempt, CheckRun, Handoff, Orchestrator, Ticket
 from checkpoints.services import audit
 from checkpoints.services.attempts import access, end_overdue_attempt
 from checkpoints.services.bodies import current_body
@@ -20,6 +21,7 @@ from checkpoints.services.policy import rules_of
 from checkpoints.services.redemption import TicketMismatch, TicketTooOld, redeem
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
+from checkpoints.services.round_answers import answers_of_round
 from checkpoints.services.transition import announce, facts, move
 from checkpoints.types import (
     Actor,
@@ -198,14 +200,8 @@ def _answer(
         ticket = Ticket.objects.get(reference=handoff.approval_ticket_reference)
     run = CheckRun.objects.filter(handoff=handoff, revision=attempt.revision).order_by("-finished_at").first()
     findings: list[JSONValue] = run.findings if run else []
-    answers: dict[str, JSONValue] = {}
-    reconciliations: dict[str, JSONValue] = {}
-    # Only what the approvals of this round say: a withdrawn or superseded answer is no answer.
-    for decision in Decision.objects.filter(
-        handoff=handoff, action=Action.APPROVE, round=handoff.round
-    ).order_by("at"):
-        answers |= {item["decision_id"]: item for item in decision.answers}
-        reconciliations |= {item["request_id"]: item for item in decision.reconciliations}
+    said = answers_of_round(handoff=handoff, number=handoff.round)
+    known = effects(submission.facts, outcomes_of(said.reconciliations))
     return {
         "attempt": attempt.number,
         "checkpoint_id": handoff.checkpoint_id,
@@ -224,10 +220,10 @@ def _answer(
             for item in findings
             if isinstance(item, dict) and item["disposition"] == Disposition.WARN.value
         ],
-        "already_committed": list(submission.facts.already_committed),
-        "needs_reconciliation": list(submission.facts.needs_reconciliation),
-        "answers": [*answers.values()],
-        "reconciliations": [*reconciliations.values()],
+        "already_committed": list(known.committed),
+        "needs_reconciliation": list(known.unknown),
+        "answers": [*said.answers],
+        "reconciliations": [*said.reconciliations],
         "approval_ticket_reference": ticket.reference if ticket else None,
         "approval_ticket": ticket.token if ticket else None,
         "acknowledge_by": rfc3339(attempt.acknowledge_by),

@@ -12,12 +12,14 @@ from django.db.models import Exists, OuterRef, Q
 from checkpoints.errors import NotFound
 from checkpoints.formats import reread
 from checkpoints.handoffs.keys import derived_idempotency_key
+from checkpoints.handoffs.reconciling import effects, outcomes_of
 from checkpoints.handoffs.recovery import Newest, next_step, resume_context
 from checkpoints.models import Action, CheckpointBody, Decision, Handoff, Orchestrator
 from checkpoints.services.bodies import body_of
 from checkpoints.services.clock import now
 from checkpoints.services.deadlines import settle
 from checkpoints.services.policy import rules_of
+from checkpoints.services.round_answers import reconciliations
 from checkpoints.types import JSONObject, State, rfc3339
 
 # The highest sequence of which a revision was let through: cleared by its checks, approved with a ticket that was not
@@ -128,7 +130,7 @@ def _snapshot_members(snapshot: Snapshot | None) -> JSONObject:
         (
             "not_before", "checkpoint_id", "handoff_sequence", "revision", "next_attempt", "retries_left", "payload",
             "content_digest", "idempotency_key", "rollback_notes", "already_committed", "needs_reconciliation",
-            "fallback_role",
+            "reconciliations", "fallback_role",
         )
     )  # fmt: skip
     if snapshot is None:
@@ -141,6 +143,9 @@ def _snapshot_members(snapshot: Snapshot | None) -> JSONObject:
             f"The bytes of {handoff.checkpoint_id} were deleted after their period: nothing is left to recover from."
         ) from None
     facts = submission.facts
+    found = reconciliations(handoff=handoff, revision=snapshot.revision)
+    outcomes = outcomes_of(found)
+    known = effects(facts, outcomes)
     return members | {
         "not_before": rfc3339(handoff.not_before) if handoff.not_before else None,
         "checkpoint_id": handoff.checkpoint_id,
@@ -153,10 +158,11 @@ def _snapshot_members(snapshot: Snapshot | None) -> JSONObject:
         "idempotency_key": facts.idempotency_key
         or derived_idempotency_key(handoff.session.session_id, handoff.handoff_sequence, facts.task_id),
         "rollback_notes": facts.rollback_notes,
-        "already_committed": list(facts.already_committed),
-        "needs_reconciliation": list(facts.needs_reconciliation),
+        "already_committed": list(known.committed),
+        "needs_reconciliation": list(known.unknown),
+        "reconciliations": [*found],
         "fallback_role": _fallback_role(handoff, facts.target_role),
-        **(resume_context(submission) or {}),
+        **(resume_context(submission, outcomes) or {}),
     }
 
 

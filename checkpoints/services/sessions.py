@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count
@@ -25,6 +26,28 @@ RUNS = """
     FROM handoff WHERE session_id = %s AND run_id IS NOT NULL
     GROUP BY run_id, parent_run_id, delegation_depth ORDER BY min(handoff_sequence)
 """
+
+
+RUN_LINES = """
+    SELECT run_id, parent_run_id, coalesce(delegation_depth, 0), count(*), min(handoff_sequence), max(handoff_sequence),
+        (array_agg(id ORDER BY handoff_sequence DESC))[1], (array_agg(state ORDER BY handoff_sequence DESC))[1]
+    FROM handoff WHERE session_id = %s AND run_id IS NOT NULL
+    GROUP BY run_id, parent_run_id, coalesce(delegation_depth, 0) ORDER BY min(handoff_sequence) LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run of a session: how many checkpoints, from which sequence to which, and its newest handoff."""
+
+    run_id: str
+    parent_run_id: str | None
+    depth: int
+    checkpoints: int
+    first_sequence: int
+    last_sequence: int
+    newest: UUID
+    newest_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +73,10 @@ def overview(*, session: Session) -> Overview:
         Handoff.objects.filter(session=session).values_list("state").annotate(Count("pk")).order_by("state")
     )
     return Overview(gaps, runs, dict(counts))
+
+
+def run_lines(*, session: Session, limit: int) -> list[RunLine]:
+    """The runs of a session in the order of their first checkpoints, at most `limit`."""
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_LINES, [session.pk, limit])
+        return [RunLine(*row) for row in cursor.fetchall()]

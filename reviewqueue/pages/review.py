@@ -25,6 +25,7 @@ from reviewqueue.pages import (
     hashes,
     panel,
     queue,
+    resuming,
     snapshot,
     tree,
     verdict,
@@ -169,6 +170,7 @@ def _document(
             "sections": [],
             "questions": [],
             "unknown_effects": (),
+            "resume": [],
             "lines": [],
             "envelope": [],
         }
@@ -178,6 +180,7 @@ def _document(
         "sections": snapshot.sections(submission),
         "questions": snapshot.questions(submission),
         "unknown_effects": submission.facts.needs_reconciliation,
+        "resume": resuming.sentences(submission),
         "lines": tree.lines(submission.payload, marks=findings.marks(found)),
         "envelope": tree.lines(envelope, root="/") if envelope else [],
     }

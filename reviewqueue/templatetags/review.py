@@ -12,9 +12,11 @@ from django import template
 from django.utils.html import format_html, format_html_join
 
 from checkpoints.models import Decision, Handoff, Ticket
-from checkpoints.types import rfc3339
+from checkpoints.types import State, rfc3339
 
 register = template.Library()
+
+ACCEPTS_LATE = (State.RECOVERABLE.value, State.ESCALATED.value)
 
 DECIDED = {
     "approve": "approved",
@@ -62,6 +64,17 @@ def ticket_state(ticket: Ticket, now: datetime) -> str:
     if ticket.redeemed_at:
         return "used"
     return "expired" if ticket.expires_at <= now else "valid"
+
+
+@register.filter
+def still_working(handoff: Handoff, number: int) -> str:
+    """What a timed-out attempt of a handoff leaves open."""
+    late = (
+        "a late acknowledgement still counts"
+        if number == handoff.last_attempt and handoff.state in ACCEPTS_LATE
+        else "its acknowledgement no longer counts"
+    )
+    return f"Its receiver may still be working; {late}"
 
 
 @register.filter

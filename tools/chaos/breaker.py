@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from tools.chaos.documents import policy
 from tools.chaos.machine import Machine, Program
-from tools.chaos.points import COMMAND, WEB, WORKER, not_hit, points_of
+from tools.chaos.points import COMMAND, SEALER, WEB, WORKER, not_hit, points_of
 
 BETWEEN_FAULTS = (0.2, 0.8)  # seconds
 
@@ -50,9 +50,11 @@ class Breaker:
             self._kill_web: 8,
             self._kill_worker: 14,
             self._kill_beat: 5,
+            self._kill_sealer: 4,
             self._pause_web: 7,
             self._pause_worker: 9,
             self._pause_beat: 4,
+            self._pause_sealer: 3,
             self._flush: 12,
             self._kill_valkey: 7,
             self._pause_valkey: 6,
@@ -81,6 +83,17 @@ class Breaker:
                 self.machine.kill(program.name)
                 self.machine.start_program(program.name)
 
+    def broker_away(self, seconds: float) -> tuple[float, float]:
+        """No broker for so long, and nothing else wrong. Returns when it went and came back, in unix time."""
+        self.machine.kill_valkey()
+        self._note("broker away")
+        began, until = time.time(), time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.tend_unarmed()
+            time.sleep(0.1)
+        self.machine.start_valkey()
+        return began, time.time()
+
     def tend_unarmed(self) -> None:
         """After `mend`: start what a late blow still fells."""
         for program in self.machine.programs.values():
@@ -98,12 +111,17 @@ class Breaker:
         self._hits_seen = len(hits)
 
     def _arms(self, program: Program) -> tuple[str, ...]:
-        """Every second time, by chance: all points that nobody hit yet, or one where all were hit."""
-        if program.kind not in (WEB, WORKER) or self.random.random() < 0.5:
+        """All points that nobody hit yet; where all were hit, every second time by chance, one of them."""
+        if program.kind not in (WEB, WORKER, SEALER):
             return ()
-        points = points_of(program.kind)
-        missing = tuple(name for name in not_hit(self.machine.points_hit()) if name in points)
-        return missing or (self.random.choice(points),)
+        missing = self._missing(program.kind)
+        if missing:
+            return missing if self.random.random() < 0.85 else ()
+        return (self.random.choice(points_of(program.kind)),) if self.random.random() < 0.5 else ()
+
+    def _missing(self, kind: str) -> tuple[str, ...]:
+        points = points_of(kind)
+        return tuple(name for name in not_hit(self.machine.points_hit()) if name in points)
 
     # The kinds of faults
 
@@ -117,7 +135,12 @@ class Breaker:
         """A running program of a kind, none of which is paused: one of each stays at work."""
         ours = [program for program in self.machine.programs.values() if program.kind == kind]
         whole = [program for program in ours if program.running and not program.paused]
-        return self.random.choice(whole) if whole and len(whole) == len(ours) else None
+        if not whole or len(whole) < len(ours):
+            return None
+        # One that can die at no missing point makes room for one that can.
+        missing = set(self._missing(kind)) if kind in (WEB, WORKER, SEALER) else set()
+        idle = [program for program in whole if missing and missing.isdisjoint(program.armed)]
+        return self.random.choice(idle or whole)
 
     def _kill(self, kind: str) -> None:
         if (program := self._one(kind)) is not None:
@@ -145,6 +168,9 @@ class Breaker:
     def _kill_beat(self) -> None:
         self._kill("beat")
 
+    def _kill_sealer(self) -> None:
+        self._kill("sealer")
+
     def _pause_web(self) -> None:
         self._pause("web", 2)
 
@@ -153,6 +179,9 @@ class Breaker:
 
     def _pause_beat(self) -> None:
         self._pause("beat", 3)
+
+    def _pause_sealer(self) -> None:
+        self._pause("sealer", 3)
 
     def _flush(self) -> None:
         if not self._valkey_is_away() and self.machine.flush_valkey():

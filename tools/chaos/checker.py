@@ -14,9 +14,11 @@ from typing import Any, Final
 
 import rfc8785
 from jwcrypto import jwk, jws
+from jwcrypto.common import JWException
 
 from tools.chaos.chains import lawful, unbroken
 from tools.chaos.records import History, Row, Violation
+from tools.chaos.tree import sealed
 
 type Rule = Callable[[History], Iterator[Violation]]
 
@@ -230,8 +232,8 @@ def _ticket_fault(entry: Row, ring: jwk.JWKSet) -> str | None:
         token.deserialize(entry["ticket"])
         token.allowed_algs = ["Ed25519", "EdDSA"]
         token.verify(ring)
-    except jws.InvalidJWSSignature as error:
-        return f"its signature does not verify ({error})"
+    except JWException as error:
+        return f"it does not verify ({error})"
     claims = json.loads(token.payload)
     wanted = {
         "sub": entry["checkpoint_id"],
@@ -270,19 +272,28 @@ def decisions(history: History) -> Iterator[Violation]:
         (str(row["handoff_id"]), row["actor_id"], row["action"], row["content_digest"])
         for row in history.rows["decision"]
     )
+    shown = {
+        (row["handoff_id"], row["revision"]): row["content_digest"] for row in history.rows["checkpoint"]
+    }
+    # An approval for the fallback role binds to the revision that it derives; the page showed the one before.
+    acts |= Counter(
+        (
+            str(row["handoff_id"]),
+            row["actor_id"],
+            "approve",
+            shown.get((row["handoff_id"], row["revision"] - 1)),
+        )
+        for row in history.rows["decision"]
+        if row["action"] == "approve" and row["target"] == "fallback"
+    )
     for entry in history.of_kind("decided"):
         if entry["content_digest"] is None:  # claims, releases, undos and reopenings carry no digest
             continue
-        key = (
-            entry["handoff"],
-            people[entry["username"]],
-            entry["action"].strip("/"),
-            entry["content_digest"],
-        )
-        if not acts[key]:
+        person, action = people[entry["username"]], entry["action"].strip("/")
+        if not acts[entry["handoff"], person, action, entry["content_digest"]]:
             yield Violation(
                 "lost",
-                f"{entry['username']} was told {entry['action']}: 303, and no decision stands",
+                f"{entry['username']} was told {action}: 303, and no decision stands",
                 {"handoff": entry["handoff"]},
             )
     groups: dict[tuple[Any, int, int], list[Row]] = defaultdict(list)
@@ -319,6 +330,21 @@ def unbroken_service(history: History) -> Iterator[Violation]:
         )
 
 
+def without_broker(history: History) -> Iterator[Violation]:
+    """While there is no broker every post is stored at once, and posts go on to the end of it."""
+    for went, came_back in history.outages:
+        ids = {"went": went, "came_back": came_back}
+        for entry in history.of_kind("away"):
+            if went < entry["at"] < came_back and entry["path"].startswith("/api/v1/checkpoints"):
+                yield Violation("broker", "a post was answered 503 because the broker was away", ids)
+        third = (came_back - went) / 3
+        created = [entry["at"] for entry in history.of_kind("stored") if entry["status"] == 201]
+        for part in range(3):
+            begins = went + part * third
+            if not any(begins <= at < begins + third for at in created):
+                yield Violation("broker", f"nothing was stored in part {part + 1} of 3 of the outage", ids)
+
+
 def complete(history: History) -> Iterator[Violation]:
     """A run proves something only where everything happened, every crash point included."""
     for name in history.points_missing:
@@ -331,7 +357,7 @@ def complete(history: History) -> Iterator[Violation]:
 
 RULES: Final[tuple[Rule, ...]] = (
     stored, contents, named_once, refused, settled, gated, effects, dispatches, reports, decisions, unbroken, lawful,
-    unbroken_service, complete,
+    sealed, unbroken_service, without_broker, complete,
 )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def harmless(author: Author, session_id: str) -> Document:
         "handoff_target": {
             "target_role": author.pick(LEDGER, PLAIN),
             "handoff_reason": "The order is complete",
-            "expected_return": False,
+            "expected_return": author.random.random() < 0.3,  # and none comes: the sweep must say so
         },
         "recovery_instructions": {"rollback_notes": "Nothing was written", "max_retries": 2},
     }

@@ -1,4 +1,4 @@
-"""The machine that a run breaks: PostgreSQL, Valkey, two web servers, two workers and the schedule.
+"""The machine that a run breaks: PostgreSQL, Valkey, two web servers, two workers, schedule and sealer.
 
 All on loopback, all data in a folder of the run's own. Only processes started here are ever signalled. Call it from
 the main thread alone: the kernel ties a child to the thread that started it.
@@ -7,6 +7,7 @@ the main thread alone: the kernel ties a child to the thread that started it.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import secrets
@@ -15,18 +16,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import redis
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from reviewqueue import processes
 from reviewqueue.up import embedded, programs, watchdog
+from tools.chaos.nurseries import ROOT, Nursery
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PEOPLE = {"ann": "operator", "bo": "operator", "sam": "senior_operator", "sue": "senior_operator"}
 PASSWORD = "correct horse battery"  # noqa: S105 - of a database that lives for minutes
 START_SECONDS = 120.0
@@ -39,7 +41,7 @@ class Program:
     """One program of the product. `pidfd` is open while the process lives or has just died."""
 
     name: str
-    kind: str  # web | worker | beat
+    kind: str  # web | worker | beat | sealer
     port: int = 0
     pid: int = 0
     pidfd: int = -1
@@ -49,50 +51,6 @@ class Program:
     @property
     def running(self) -> bool:
         return self.pidfd >= 0 and not select.select([self.pidfd], [], [], 0)[0]
-
-
-class Nursery:
-    """See tools.chaos.nursery."""
-
-    def __init__(self, kind: str, environment: Mapping[str, str], log: Path) -> None:
-        with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tools.chaos.nursery", kind],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=ROOT,
-                env=dict(environment),
-                text=True,
-                start_new_session=True,
-            )
-
-    def wait_until_ready(self) -> None:
-        self._answer()
-
-    def fork(self, argv: list[str], environment: Mapping[str, str], log: Path) -> int:
-        """Start a copy; returns its process id, which is its process group too."""
-        assert self.process.stdin is not None  # noqa: S101
-        request = {"argv": argv, "env": dict(environment), "log": str(log)}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        return int(self._answer()["pid"])
-
-    def _answer(self) -> dict[str, Any]:
-        assert self.process.stdout is not None  # noqa: S101
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError("a nursery ended; its log is beside those of the programs")
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
 
 
 @dataclass
@@ -117,6 +75,7 @@ class Machine:
         for name in ("worker1", "worker2"):
             self.programs[name] = Program(name, "worker")
         self.programs["beat"] = Program("beat", "beat")
+        self.programs["sealer"] = Program("sealer", "sealer")
         self.command = Program("command", "worker")  # a command of manage.py, one at a time
         self.nurseries: dict[str, Nursery] = {}
         self.postgres: subprocess.Popen[bytes] | None = None
@@ -144,6 +103,7 @@ class Machine:
             "DJANGO_SETTINGS_MODULE": "tests.settings",
             "DATABASE_URL": self.url("app"),
             "DATABASE_OWNER_URL": self.url("owner"),
+            "DATABASE_SEALER_URL": self.url("sealer"),
             "REDIS_URL": embedded.valkey_url(port=self.valkey_port, password=self.valkey_password),
             "SECRET_KEY": "of-one-run-" + self.passwords["app"],
             "DATA_DIR": str(self.folder),
@@ -165,8 +125,10 @@ class Machine:
         """Servers, database, programs; returns when a web server answers."""
         environment = self.environment()
         self.nurseries = {
-            kind: Nursery(kind, environment, self.logs / f"nursery-{kind}.log")
-            for kind in ("web", "worker", "beat")
+            kind: Nursery(
+                kind, environment | programs.ENVIRONMENT.get(kind, {}), self.logs / f"nursery-{kind}.log"
+            )
+            for kind in ("web", "worker", "beat", "sealer")
         }
         for nursery in self.nurseries.values():
             self._watch(nursery.process.pid)
@@ -184,7 +146,7 @@ class Machine:
             nursery.wait_until_ready()
         for name in self.programs:
             self.start_program(name)
-        self._wait_for_web()
+        self.wait_for_port(self.ports[0])
 
     def _prepare(self, environment: Mapping[str, str]) -> None:
         found = subprocess.run(
@@ -197,25 +159,27 @@ class Machine:
         made = json.loads(found.stdout)
         self.token, self.jwks = made["token"], made["jwks"]
 
-    def _wait_for_web(self) -> None:
-        import http.client
-
+    def wait_for_port(self, port: int, *, meanwhile: Callable[[], None] | None = None) -> None:
+        """Until the web server there answers."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
-            for port in self.ports:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-                with contextlib.suppress(OSError, http.client.HTTPException):
-                    connection.request("GET", "/healthz")
-                    if connection.getresponse().status == 200:
-                        return
-                connection.close()
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("GET", "/healthz")
+                if connection.getresponse().status == 200:
+                    return
+            connection.close()
+            if meanwhile is not None:
+                meanwhile()
             time.sleep(0.1)
-        raise RuntimeError(f"no web server answered within {START_SECONDS:.0f} s; logs: {self.logs}")
+        raise RuntimeError(f"port {port} did not answer within {START_SECONDS:.0f} s; logs: {self.logs}")
 
     def start_program(self, name: str, *, armed: tuple[str, ...] = ()) -> None:
         """Start a program that is not running, to die at the first of the `armed` points that it reaches."""
         program = self.programs[name]
         argv = programs.commands(host="127.0.0.1", port=program.port, threads=32)[program.kind]
+        if program.kind == "sealer":  # by module, as a nursery runs it; manage.py does no more
+            argv = ["-m", "django", *argv[1:]]
         self._fork(program, argv, armed)
 
     def run_command(self, *arguments: str, armed: tuple[str, ...] = ()) -> None:
@@ -306,6 +270,18 @@ class Machine:
         except psycopg.OperationalError:
             return 0
         return int(row[0]) if row else 0
+
+    def sealer_key(self) -> bytes:
+        """The public key of the sealer, 32 bytes."""
+        private = load_pem_private_key(
+            (self.folder / "secrets" / "audit-key.pem").read_bytes(), password=None
+        )
+        return private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+    def heads_file(self) -> str:
+        """The heads that the sealer put outside of the database."""
+        file = self.folder / "audit-heads.txt"
+        return file.read_text() if file.exists() else ""
 
     def points_hit(self) -> list[str]:
         return self.fault_log.read_text().split()

@@ -23,6 +23,7 @@ from reviewqueue.processes import set_parent_death_signal
 MODULES: Final = {
     "web": ("granian.cli", "reviewqueue.wsgi"),
     "worker": ("celery.bin.celery", "celery.apps.worker", "kombu.transport.redis", "reviewqueue.celery"),
+    "sealer": ("django", "reviewqueue.settings"),
     "beat": ("celery.bin.celery", "celery.apps.beat", "kombu.transport.redis", "reviewqueue.beat"),
 }
 
@@ -40,7 +41,12 @@ def preload(kind: str) -> None:
         from reviewqueue.celery import app
 
         app.loader.import_default_modules()
-    if kind != "beat":
+    elif kind == "sealer":
+        import django
+
+        django.setup()
+        importlib.import_module("reviewqueue.services.sealer")
+    if kind in ("web", "worker"):
         from django.db import connections
 
         _judge_once()

@@ -135,6 +135,7 @@ class Operator:
                     handoff=path.split("/")[2],
                     action=fields.get("action", verb.strip("/")),
                     content_digest=fields.get("content_digest"),
+                    target=fields.get("target", "same"),
                 )
                 return True
             if answer.status != 503:

@@ -7,6 +7,7 @@ from typing import Final
 
 WEB: Final = "web"
 WORKER: Final = "worker"
+SEALER: Final = "sealer"
 COMMAND: Final = "command"
 
 # Before the commit: nothing may have happened. After it: everything, although nobody was told.
@@ -15,7 +16,8 @@ _COMMITS: Final = {
         "admission", "batch", "quarantine", "dispatch", "ack", "fail", "refuse", "cancel", "settle", "decision",
         "edit", "undo", "reopen", "claim", "release",
     ),
-    WORKER: ("timeout", "expiry"),
+    WORKER: ("timeout", "expiry", "return"),
+    SEALER: ("seal",),
     COMMAND: ("policy",),
 }  # fmt: skip
 _OTHERS: Final = {
@@ -27,6 +29,7 @@ _OTHERS: Final = {
         "drain.before_commit",
         "drain.after_commit",
     ),
+    SEALER: (),
     COMMAND: (),
 }
 
@@ -37,7 +40,7 @@ def points_of(program: str) -> tuple[str, ...]:
     return (*commits, *_OTHERS[program])
 
 
-ALL: Final = frozenset(point for program in (WEB, WORKER, COMMAND) for point in points_of(program))
+ALL: Final = frozenset(point for program in (WEB, WORKER, SEALER, COMMAND) for point in points_of(program))
 
 
 def not_hit(hits: Iterable[str]) -> list[str]:

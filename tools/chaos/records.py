@@ -38,7 +38,8 @@ TABLES: Mapping[str, str] = {
         FROM ticket ORDER BY reference
     """,
     "decision": """
-        SELECT id, handoff_id, round, revision, content_digest, action, actor_kind, actor_id, role, at FROM decision
+        SELECT id, handoff_id, round, revision, content_digest, action, actor_kind, actor_id, role, target, at
+        FROM decision
         ORDER BY at, id
     """,
     "audit": """
@@ -49,6 +50,8 @@ TABLES: Mapping[str, str] = {
         ORDER BY e.subject_kind, e.subject_id, e.subject_index
     """,
     "refusal": "SELECT id, status, type, body_digest FROM refusal ORDER BY at, id",
+    "leaf": "SELECT leaf_index, entry_id, leaf_hash FROM audit_leaf ORDER BY leaf_index",
+    "head": "SELECT size, root, note FROM tree_head ORDER BY size",
     "policy": "SELECT version, document FROM policy_version ORDER BY version",
     "account": "SELECT public_id, username, role FROM account ORDER BY username",
     "clock": "SELECT clock_timestamp() AS now",
@@ -74,13 +77,20 @@ class Violation:
 
 @dataclass
 class History:
-    """Journal of the clients, effects of the receivers, rows of the database, points that nobody hit."""
+    """Journal of the clients, effects of the receivers, rows of the database, points that nobody hit.
+
+    `heads` is the text of the sealer's file outside of the database, `sealer_key` its public key (32 bytes);
+    `outages` are the times without a broker, as (went, came back) in unix time.
+    """
 
     journal: list[Row]
     effects: list[Row]
     rows: dict[str, list[Row]]
     jwks: Row
+    sealer_key: bytes
+    heads: str = ""
     points_missing: list[str] = field(default_factory=list)
+    outages: list[tuple[float, float]] = field(default_factory=list)
 
     def of_kind(self, kind: str) -> list[Row]:
         return [entry for entry in self.journal if entry["kind"] == kind]

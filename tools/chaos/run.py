@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
@@ -33,12 +33,18 @@ from tools.chaos.wire import Api, Http, Stage
 
 SENDERS, ORCHESTRATORS = 3, 2
 SETTLE_SECONDS = 60.0
+RESUME_SECONDS = 60.0  # after the broker came back
 # As long as something has no verdict, or a deadline that is over stands unkept, a run has not settled.
 UNSETTLED = """
-    SELECT count(*) FROM handoff WHERE state = 'received'
+    SELECT (SELECT count(*) FROM handoff WHERE state = 'received'
         OR (state = 'dispatched' AND acknowledge_by < clock_timestamp())
         OR (state = 'flagged' AND review_deadline < clock_timestamp())
+        OR return_by < clock_timestamp())
+        + (SELECT count(*) FROM audit_entry) - (SELECT count(*) FROM audit_leaf)
 """
+UNJUDGED_SINCE = (
+    "SELECT count(*) FROM handoff WHERE state = 'received' AND received_at < to_timestamp(%(moment)s)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +55,16 @@ class Outcome:
     summary: dict[str, Any]
 
 
-def run(*, seed: str, seconds: float, say: Callable[[str], None]) -> Outcome:
+def run(*, seed: str, seconds: float, broker_away: float, say: Callable[[str], None]) -> Outcome:
     """Everything is ended and deleted when this returns; after a broken promise the logs stay."""
     folder = Path(tempfile.mkdtemp(prefix="chaos-", dir=embedded.shared_folder() if is_root() else None))
     folder.chmod(0o711)
-    say(f"seed {seed}: starting PostgreSQL, Valkey, two web servers, two workers, one schedule")
+    say(f"seed {seed}: starting PostgreSQL, Valkey, two web servers, two workers, schedule, sealer")
     kept = False
     machine = Machine(folder)
     try:
         machine.start()
-        outcome = _play(machine, seed, seconds, say)
+        outcome = _play(machine, seed, seconds, broker_away, say)
         kept = outcome.kept
         return outcome
     finally:
@@ -70,7 +76,9 @@ def run(*, seed: str, seconds: float, say: Callable[[str], None]) -> Outcome:
             say(f"logs, journal and snapshot are kept in {folder}")
 
 
-def _play(machine: Machine, seed: str, seconds: float, say: Callable[[str], None]) -> Outcome:
+def _play(
+    machine: Machine, seed: str, seconds: float, broker_away: float, say: Callable[[str], None]
+) -> Outcome:
     stage, journal = Stage(), Journal(machine.folder / "clients.jsonl")
     receivers = Receivers(machine.folder)
     crowd = _Crowd(machine, seed, stage, journal, receivers)
@@ -78,12 +86,17 @@ def _play(machine: Machine, seed: str, seconds: float, say: Callable[[str], None
     began = time.monotonic()
     say(f"breaking things for {seconds:.0f} s")
     crowd.start()
+    outages: list[tuple[float, float]] = []
+    resumed: float | None = None
     try:
-        breaker.run(seconds=seconds, at_most=2 * seconds + 60)
+        breaker.run(seconds=seconds, at_most=2 * seconds + 120)
+        broken_seconds = time.monotonic() - began
+        breaker.mend()
+        if broker_away:
+            say(f"{breaker.total} faults; no broker for {broker_away:.0f} s, and nobody mends what hangs")
+            outages, resumed = _without_broker(machine, breaker, broker_away)
     finally:
         stage.close(patience=30)
-    broken_seconds = time.monotonic() - began
-    breaker.mend()
     say(f"{breaker.total} faults; waiting for verdicts and deadlines")
     mended = time.monotonic()
     while crowd.alive() or (_unsettled(machine) and time.monotonic() - mended < SETTLE_SECONDS):
@@ -95,15 +108,46 @@ def _play(machine: Machine, seed: str, seconds: float, say: Callable[[str], None
         effects=receivers.effects(),
         rows=read(machine.url("superuser")),
         jwks=machine.jwks,
+        sealer_key=machine.sealer_key(),
+        heads=machine.heads_file(),
         points_missing=not_hit(machine.points_hit()),
+        outages=outages,
     )
     violations = [*check(history), *crowd.failures()]
     if violations:
         _save(machine.folder / "snapshot.json", history)
-    times = {"broken_seconds": round(broken_seconds, 1), "settle_seconds": round(settle_seconds, 1)}
+    times = {
+        "broken_seconds": round(broken_seconds, 1),
+        "settle_seconds": round(settle_seconds, 1),
+        "resumed_seconds": resumed,
+    }
     summary = {"seed": seed, "kept": not violations, **times, **_summary(history, breaker, violations)}
     summary["late_verdicts_refused"] = _late_verdicts(machine)
     return Outcome(not violations, summary)
+
+
+def _without_broker(
+    machine: Machine, breaker: Breaker, seconds: float
+) -> tuple[list[tuple[float, float]], float | None]:
+    """The outage, and how long after it everything that came in before its end had a verdict (None: not in time).
+
+    Nothing is killed meanwhile. A program that ends by itself is started again, as its supervisor would.
+    """
+    _wait_until_up(machine, breaker)
+    went, came_back = breaker.broker_away(seconds)
+    deadline = time.monotonic() + RESUME_SECONDS
+    while time.monotonic() < deadline:
+        breaker.tend_unarmed()
+        if not _count(machine, UNJUDGED_SINCE, moment=came_back):
+            return [(went, came_back)], round(time.time() - came_back, 1)
+        time.sleep(0.1)
+    return [(went, came_back)], None
+
+
+def _wait_until_up(machine: Machine, breaker: Breaker) -> None:
+    """Until both web servers answer again: what the faults before did is not the outage's."""
+    for port in machine.ports:
+        machine.wait_for_port(port, meanwhile=breaker.tend_unarmed)
 
 
 class _Crowd:
@@ -149,10 +193,14 @@ class _Crowd:
 
 
 def _unsettled(machine: Machine) -> int:
-    """How many handoffs have something overdue; 1 where the database does not say."""
+    """How many rows have something overdue; 1 where the database does not say."""
+    return _count(machine, UNSETTLED)
+
+
+def _count(machine: Machine, statement: LiteralString, **values: float) -> int:
     try:
         with psycopg.connect(machine.url("superuser"), connect_timeout=2) as connection:
-            row = connection.execute(UNSETTLED).fetchone()
+            row = connection.execute(statement, values).fetchone()
     except psycopg.OperationalError:
         return 1
     return int(row[0]) if row else 1
@@ -186,6 +234,8 @@ def _summary(history: History, breaker: Breaker, violations: list[Violation]) ->
         "decisions": len(history.rows["decision"]),
         "effects": dict(sorted(Counter(item["receiver"] for item in history.effects).items())),
         "audit_entries": len(history.rows["audit"]),
+        "leaves": len(history.rows["leaf"]),
+        "heads": len(history.rows["head"]),
         "lost": rules["lost"] + rules["digest"] + rules["stuck"],
         "double": rules["double"] + rules["decisions"] + rules["unasked effect"],
         "gaps": rules["gap"] + rules["audit chain"] + rules["story"],

@@ -125,9 +125,9 @@ class Api:
 
 def note_if_broken(journal: Journal, method: str, path: str, answer: Answer) -> None:
     """A server that is away says 503; a 500 is a fault of the product, whatever was done to it."""
-    if answer.status >= 500 and answer.status != 503:
+    if answer.status >= 500:
         journal.append(
-            "broken",
+            "away" if answer.status == 503 else "broken",
             method=method,
             path=path,
             status=answer.status,
