@@ -1,4 +1,4 @@
-"""What must not stand in a tracked file: addresses of package registries, paths of one machine, nameless modules.
+"""What must not be tracked: addresses of package registries, paths of one machine, nameless modules, ignored files.
 
 python -m tools.lint_repository     one line per fault; ends with 1 if there is any
 """
@@ -49,8 +49,28 @@ def tracked() -> list[str]:
     return [name for name in listing.stdout.split("\0") if name]
 
 
+def wrongly_tracked() -> Iterator[str]:
+    """One sentence per tracked file that git is told to ignore, and per link that leads out of the repository."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--ignored", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listing.stdout.split("\0")):
+        yield f"{name}: is tracked although .gitignore names it: git rm --cached {name}"
+    for name in tracked():
+        path = ROOT / name
+        if path.is_symlink() and not path.resolve().is_relative_to(ROOT):
+            yield f"{name}: leads out of the repository, to {path.readlink()}"
+
+
 def main() -> int:
     found = 0
+    for fault in wrongly_tracked():
+        print(fault, file=sys.stderr)
+        found += 1
     for name in tracked():
         if name.startswith("static/vendor/") or not (ROOT / name).is_file():
             continue
