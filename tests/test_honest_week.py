@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.characters import person
-from tools.honest.replay import replay
+from tools.honest.replay import HANDOFFS_A_ROUND, replay
 
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(10, marks=pytest.mark.full)])
 def test_an_honest_week_stops_nothing_for_consistency(own_database: str, rounds: int) -> None:
     week = replay(rounds=rounds, reviewer=person())
     figures = week.figures()
-    assert figures["handoffs"] == rounds * 20
+    assert figures["handoffs"] == rounds * HANDOFFS_A_ROUND
     assert week.stopped == []
     assert figures["findings_median"] == 0, figures
     assert figures["findings_p95"] <= 2, figures

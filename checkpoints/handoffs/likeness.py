@@ -5,12 +5,13 @@ from __future__ import annotations
 from checkpoints.canonical import digest
 from checkpoints.types import JSONObject, JSONValue, Submission
 
-# Ids, times, sequence, and what is derived from them.
+# Ids of the post, of its sender's instance and of its tool calls, times, sequence, and what is derived from them.
+# Ids of steps, decisions and tasks are content: the same words about another step are progress.
 PASSING = frozenset(
     {
         "checkpoint_id", "previous_checkpoint_id", "handoff_sequence", "attempt", "timestamp", "produced_at",
         "started_at", "completed_at", "idempotency_key", "consistency_hash", "context_fingerprint", "id",
-        "lastSequence",
+        "lastSequence", "agent_id", "agent_instance_id", "call_id",
     }
 )  # fmt: skip
 

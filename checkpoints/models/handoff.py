@@ -265,7 +265,7 @@ class Handoff(models.Model):
                 name="handoff_run_history",
             ),
             models.Index(
-                fields=["session", "run_id", "turn_id", "source_id", "-handoff_sequence"],
+                fields=["session", "run_id", "source_id", "turn_id", "-handoff_sequence"],
                 condition=Q(run_id__isnull=False),
                 name="handoff_by_source_id",
             ),

@@ -12,6 +12,11 @@ _STOOD = """
     (o.state NOT IN ('rejected', 'aborted', 'cancelled') OR (o.state IN ('aborted', 'cancelled')
         AND o.outcome IS DISTINCT FROM 'rejected' AND o.changed_at > wanted.until))
 """
+# What never went out repeats no effect: its key is free again, and it is no round of a loop.
+_WENT_ON = """
+    o.state <> 'rejected' AND NOT (o.state IN ('aborted', 'cancelled') AND o.last_attempt = 0
+        AND (wanted.until IS NULL OR o.changed_at < wanted.until OR o.outcome = 'rejected'))
+"""
 _BODY = "c.revision = {row}.revision"
 _BODY_THEN = """
     c.revision = (
@@ -40,6 +45,8 @@ _BEFORE = """
         )
 """
 
+# Names that an engine gives itself (`run-1`, `checkpoint-1`) start again with every turn, so that both together mean
+# nothing in another turn.
 # Order within the session, the predecessor whose content is compared, and the registries, one row per handoff.
 _NEIGHBOURS = """
     SELECT h.id, coalesce(judged.sequence, h.judged_after), below.sequence, before.sequence, previous.content,
@@ -72,16 +79,25 @@ _NEIGHBOURS = """
     LEFT JOIN LATERAL (
         SELECT o.checkpoint_id FROM handoff o
         WHERE o.orchestrator_id = h.orchestrator_id AND o.idempotency_key = h.idempotency_key
-            AND o.id <> h.id AND (o.received_at, o.id) < (h.received_at, h.id)
-            AND o.state <> 'rejected' AND NOT (o.state IN ('aborted', 'cancelled') AND o.last_attempt = 0
-                AND (wanted.until IS NULL OR o.changed_at < wanted.until))
+            AND o.id <> h.id AND (o.received_at, o.id) < (h.received_at, h.id) AND {went_on}
         ORDER BY o.received_at DESC LIMIT 1
     ) used ON true
     LEFT JOIN LATERAL (
-        SELECT o.id, o.revision FROM handoff o
-        WHERE h.format = 'prompty.engine/1' AND o.session_id = h.session_id AND o.run_id = h.run_id
-            AND o.turn_id = h.turn_id AND o.source_id = h.source_id AND o.handoff_sequence < h.handoff_sequence
-        ORDER BY o.handoff_sequence DESC LIMIT 1
+        (
+            SELECT o.id, o.revision FROM handoff o
+            WHERE h.format = 'prompty.engine/1' AND o.session_id = h.session_id AND o.run_id = h.run_id
+                AND o.source_id = h.source_id AND o.turn_id = h.turn_id AND o.handoff_sequence < h.handoff_sequence
+            ORDER BY o.handoff_sequence DESC LIMIT 1
+        )
+        UNION ALL
+        (
+            SELECT o.id, o.revision FROM handoff o
+            WHERE h.format = 'prompty.engine/1' AND o.session_id = h.session_id AND o.run_id = h.run_id
+                AND o.source_id = h.source_id AND o.turn_id <> h.turn_id AND o.handoff_sequence < h.handoff_sequence
+                AND (h.run_id !~ '^run-[0-9]+$' OR h.source_id !~ '^checkpoint-[0-9]+$')
+            ORDER BY o.handoff_sequence DESC LIMIT 1
+        )
+        LIMIT 1
     ) namesake ON true
     LEFT JOIN LATERAL (
         SELECT b.content FROM checkpoint c JOIN checkpoint_body b ON b.checkpoint_id = c.id
@@ -90,11 +106,13 @@ _NEIGHBOURS = """
 """
 NEIGHBOURS = _NEIGHBOURS.format(
     before=_BEFORE.format(stands=_STANDS),
+    went_on=_WENT_ON,
     body_of_before=_BODY.format(row="before"),
     body_of_namesake=_BODY.format(row="namesake"),
 )
 NEIGHBOURS_THEN = _NEIGHBOURS.format(
     before=_BEFORE.format(stands=_STOOD),
+    went_on=_WENT_ON,
     body_of_before=_BODY_THEN.format(row="before"),
     body_of_namesake=_BODY_THEN.format(row="namesake"),
 )
@@ -184,25 +202,31 @@ RUNS = """
 """
 
 # The last handoffs of the task between this pair of roles, newest first: content twins and changes of direction.
-PAIR = """
+_PAIR = """
     SELECT h.id, o.agent_role, o.likeness
-    FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+    FROM unnest(%(ids)s::uuid[], %(untils)s::timestamptz[]) AS wanted (id, until)
     JOIN handoff h ON h.id = wanted.id
     CROSS JOIN LATERAL (
         (
-            SELECT p.agent_role, p.likeness, p.handoff_sequence FROM handoff p
+            SELECT p.id, p.agent_role, p.likeness, p.handoff_sequence, p.state, p.last_attempt, p.changed_at,
+                p.outcome
+            FROM handoff p
             WHERE p.session_id = h.session_id AND p.task_id = h.task_id AND p.agent_role = h.agent_role
                 AND p.target_role = h.target_role AND p.handoff_sequence < h.handoff_sequence
             ORDER BY p.handoff_sequence DESC LIMIT 20
         )
         UNION
         (
-            SELECT p.agent_role, p.likeness, p.handoff_sequence FROM handoff p
+            SELECT p.id, p.agent_role, p.likeness, p.handoff_sequence, p.state, p.last_attempt, p.changed_at,
+                p.outcome
+            FROM handoff p
             WHERE p.session_id = h.session_id AND p.task_id = h.task_id AND p.agent_role = h.target_role
                 AND p.target_role = h.agent_role AND p.handoff_sequence < h.handoff_sequence
             ORDER BY p.handoff_sequence DESC LIMIT 20
         )
         ORDER BY handoff_sequence DESC LIMIT 20
     ) o
+    WHERE {went_on}
     ORDER BY h.id, o.handoff_sequence DESC
 """
+PAIR = _PAIR.format(went_on=_WENT_ON)

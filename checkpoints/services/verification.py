@@ -27,8 +27,24 @@ from checkpoints.types import CheckPolicy, State
 
 log = structlog.get_logger("checkpoints.verification")
 
-# A row is due when nobody holds it and no earlier row of its session waits for its verdict.
-DUE = """
+# Two posts sent at once may arrive in either order. A row that leaves a gap waits this long for the one before it,
+# lest that one be called a fork (HC-45). A session may begin anywhere, so its first row waits only as number 2.
+GAP_SECONDS = 0.5
+_LOOK_SECONDS = 0.02  # how often a drain looks for the one before
+_FOLLOWS = """
+    (received_at < clock_timestamp() - make_interval(secs => %(gap)s)
+    OR handoff_sequence = 1
+    OR EXISTS (
+        SELECT FROM handoff before WHERE before.session_id = handoff.session_id
+            AND before.handoff_sequence = handoff.handoff_sequence - 1
+    )
+    OR (handoff_sequence <> 2 AND NOT EXISTS (
+        SELECT FROM handoff before WHERE before.session_id = handoff.session_id
+            AND before.handoff_sequence < handoff.handoff_sequence
+    )))
+"""
+# A row is due when nobody holds it, no earlier row of its session waits for its verdict, and it follows on.
+FIRST = """
     state = 'received'
     AND (check_lease_until IS NULL OR check_lease_until < clock_timestamp())
     AND NOT EXISTS (
@@ -37,6 +53,8 @@ DUE = """
             AND earlier.handoff_sequence < handoff.handoff_sequence
     )
 """
+DUE = f"{FIRST} AND {_FOLLOWS}"
+AWAITED = "SELECT EXISTS (SELECT FROM handoff WHERE {first} AND check_attempts < %(tries)s)"
 CLAIM = """
     UPDATE handoff SET check_attempts = check_attempts + 1, check_claimed_by = %(key)s,
         check_lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
@@ -68,10 +86,10 @@ class Claimed:
 
 
 def drain(*, count_tokens: Callable[[str], int] | None = None, seconds: float = 4.0) -> int:
-    """Judge what is due until nothing is, or `seconds` are over. Returns the number of verdicts written.
+    """Judge what is due until nothing is or will be in a moment, or `seconds` are over.
 
-    A row that was tried before runs alone, so that a document which kills its process takes nobody with it a
-    second time; after three tries it is flagged with SYS-02.
+    Returns the number of verdicts written. A row that was tried before runs alone, so that a document which kills
+    its process takes nobody with it a second time; after three tries it is flagged with SYS-02.
     """
     stop = time.monotonic() + seconds
     verdicts = 0
@@ -81,10 +99,20 @@ def drain(*, count_tokens: Callable[[str], int] | None = None, seconds: float = 
             batch = claim(key=key, limit=settings.DRAIN_BATCH, tried="= 0") or claim(
                 key=key, limit=1, tried=f"BETWEEN 1 AND {TRIES - 1}"
             )
-            if not batch:
+            if batch:
+                verdicts += judge_batch(batch, count_tokens=count_tokens)
+            elif _awaits_another():
+                time.sleep(_LOOK_SECONDS)
+            else:
                 break
-            verdicts += judge_batch(batch, count_tokens=count_tokens)
     return verdicts
+
+
+def _awaits_another() -> bool:
+    """Whether a row waits for the one before it, or has just waited long enough."""
+    with connection.cursor() as cursor:
+        cursor.execute(AWAITED.format(first=FIRST), {"tries": TRIES})
+        return bool(cursor.fetchone()[0])
 
 
 @contextmanager
@@ -113,7 +141,7 @@ def claim(*, key: int, limit: int, tried: str) -> list[Claimed]:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute(
             CLAIM.format(due=DUE, tried=tried),
-            {"key": key, "lease": settings.CHECK_LEASE_SECONDS, "limit": limit},
+            {"key": key, "lease": settings.CHECK_LEASE_SECONDS, "limit": limit, "gap": GAP_SECONDS},
         )
         attempts: dict[UUID, int] = dict(cursor.fetchall())
         if attempts:

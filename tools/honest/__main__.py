@@ -13,7 +13,7 @@ from pathlib import Path
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.honest", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=10, help="of twenty handoffs (default: 10)")
+    parser.add_argument("--rounds", type=int, default=10, help="of 28 handoffs (default: 10)")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reviewqueue.settings")
     import django

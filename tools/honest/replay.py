@@ -16,8 +16,10 @@ from checkpoints.services.verification import drain
 from checkpoints.types import Actor
 from reviewqueue.models import User
 from reviewqueue.services.deciding import DecisionForm, decide
+from tools.honest.frameworks import FRAMEWORKS
 from tools.honest.stories import STORIES, Post
 
+HANDOFFS_A_ROUND = 4 * len(STORIES | FRAMEWORKS)
 CONSISTENCY = "findings"  # the reason of a handoff that stopped for what a check found
 
 
@@ -42,9 +44,9 @@ class Week:
 
 
 def replay(*, rounds: int, reviewer: User, tell: Callable[[str], None] = lambda _: None) -> Week:
-    """`rounds` sessions of each orchestrator: twenty handoffs a round."""
+    """`rounds` sessions of each orchestrator: HANDOFFS_A_ROUND a round, four in each session."""
     week, salt = Week(), secrets.token_hex(4)
-    for name, story in STORIES.items():
+    for name, story in (STORIES | FRAMEWORKS).items():
         _, token = tokens.create_token(
             orchestrator_name=f"honest-{name}-{salt}",
             scopes=(),
@@ -74,9 +76,9 @@ def _one(week: Week, story: str, owner: Orchestrator, post: Post, reviewer: User
 
 def _go_on(handoff: Handoff, owner: Orchestrator, sender: Actor, post: Post, reviewer: User) -> None:
     if post.then == "answered":
-        decide(
-            handoff_id=handoff.pk, reviewer=reviewer, form=_form(handoff, "approve", answers={"term": "one"})
-        )
+        asked = read(post.body).facts.pending_decisions
+        answers = {item.decision_id: item.options[0] for item in asked}
+        decide(handoff_id=handoff.pk, reviewer=reviewer, form=_form(handoff, "approve", answers=answers))
     if post.then == "aborted":
         _escalate(handoff, owner, sender)
         again = Handoff.objects.get(pk=handoff.pk)
