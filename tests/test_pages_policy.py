@@ -473,3 +473,16 @@ def test_a_draft_address_that_leads_nowhere_is_said_plainly(alice):
     client: Client = signed_in(alice)
     assert client.get("/policy/drafts/01a22f27-7fc7-7617-a8c9-970064d488f0/").status_code == 404
     assert client.get("/policy/", {"user": "x"}).status_code == 400
+
+
+def test_a_draft_tells_names_that_nothing_knows(alice):
+    draft = draft_of(alice, {"roles": {"triage": {"fallback_role": "<b>biling</b>"}}})
+    client = signed_in(alice)
+    found = client.get(address(draft)).content.decode()
+    assert "1 name to look at" in found
+    assert "/roles/triage/fallback_role" in found
+    assert "<b>biling" not in found
+    assert (
+        "to look at"
+        not in client.get(address(draft_of(person(), {"roles": {"triage": {}}}))).content.decode()
+    )

@@ -3,6 +3,7 @@
 from checkpoints.checks.risk import effective_risk, matching_rules
 from checkpoints.policies.compiling import DEFAULT_POLICY, compile_policy
 from checkpoints.policies.document import defaults, schema, validate, with_defaults
+from checkpoints.policies.doubts import doubts
 from checkpoints.policies.judging import (
     did_not_finish,
     found_later,
@@ -16,6 +17,7 @@ __all__ = [
     "compile_policy",
     "defaults",
     "did_not_finish",
+    "doubts",
     "effective_risk",
     "found_later",
     "judge",

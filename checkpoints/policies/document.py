@@ -120,7 +120,7 @@ def _unknown_names(document: JSONObject) -> Iterator[ProblemError]:
     for code in checks if isinstance(checks, dict) else ():
         if code not in CATALOGUE:
             yield _unknown_code(f"/checks/{escape(code)}", code)
-    for pointer, member, value in _conditions(document):
+    for pointer, member, value in conditions(document):
         if member == "finding" and value not in CATALOGUE:
             yield _unknown_code(pointer, value)
         if member == "format" and value not in FORMATS:
@@ -134,7 +134,7 @@ def _unknown_code(pointer: str, code: str) -> ProblemError:
     )
 
 
-def _conditions(document: JSONObject) -> Iterator[tuple[str, str, str]]:
+def conditions(document: JSONObject) -> Iterator[tuple[str, str, str]]:
     """(pointer, member, value) of each value in the `when` of each risk rule."""
     risk = document.get("risk", {})
     rules = risk.get("rules", []) if isinstance(risk, dict) else []

@@ -23,6 +23,7 @@ from checkpoints.errors import (
     ReviewQueueError,
 )
 from checkpoints.models import PolicyVersion
+from checkpoints.policies import doubts
 from checkpoints.services.policy import active, of_version
 from checkpoints.types import Disposition, JSONObject, Limits
 from reviewqueue.models import PolicyDraft
@@ -122,6 +123,7 @@ def _show(
         "changes": policy_reading.differences(live.document, found.document),
         "since": _since(found.based_on, live.document) if live.version != found.based_on else [],
         "fits": policy_form.fits(found.document),
+        "doubts": doubts(found.document),
         "simulation": policy_simulation.summary(found),
         "days": policy_simulation.DAYS,
         "problem": problem,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from checkpoints.identifiers import uuid7
@@ -78,7 +79,7 @@ def graph(number: int, salt: str) -> Iterator[Post]:
     thread = f"thread-{salt}-{number}"
     messages = [_said("human", f"The heating of flat {number} is cold, please send somebody")]
     route = ("desk", "heating", "scheduling", "desk")
-    for step, (sender, target) in enumerate(zip(route, route[1:], strict=False)):
+    for step, (sender, target) in enumerate(pairwise(route)):
         messages += _transfer(target, f"call_{salt}_{number}_{step}")
         waiting: dict[str, Any] = {}
         if target == "scheduling":
@@ -119,7 +120,7 @@ def run_state(number: int, salt: str) -> Iterator[Post]:
     """A run whose agents hand over inside it; each handoff is posted with the state of the run."""
     conversation, items = f"run-{salt}-{number}", list[dict[str, Any]]()
     route = ("greeter", "catalogue", "orders", "greeter", "survey")
-    for step, (sender, target) in enumerate(zip(route, route[1:], strict=False)):
+    for step, (sender, target) in enumerate(pairwise(route)):
         look, move = f"call_{salt}_{number}_{step}a", f"call_{salt}_{number}_{step}b"
         agent, other = {"name": sender}, {"name": target}
         items += [

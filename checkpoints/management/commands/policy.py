@@ -11,11 +11,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from checkpoints.canonical import parse
-from checkpoints.errors import Refused
+from checkpoints.errors import ProblemError, Refused
 from checkpoints.management import simulation_text
 from checkpoints.management.answering import Answer, AnsweringCommand, Bar, Failed
 from checkpoints.models import PolicyVersion
-from checkpoints.policies import validate, with_defaults
+from checkpoints.policies import doubts, validate, with_defaults
 from checkpoints.services import policy, simulation
 from checkpoints.types import COMMAND_LINE, JSONObject, JSONValue, Limits, rfc3339
 
@@ -29,6 +29,7 @@ class Command(AnsweringCommand):
         "show [VERSION]: the policy document. validate FILE: look for mistakes. apply FILE: publish it, effective "
         "for the next check and audited as system:cli. history: all versions. simulate FILE --days N: judge the "
         "handoffs of the last N days with FILE and compare with their stored verdicts; nothing stored changes. "
+        "validate and apply also name roles that the policy does not list; with --strict these are mistakes. "
         "FILE may be - for standard input. Exit codes: 0 done, 2 the document has mistakes (each is named with its "
         "pointer), 3 simulate --exit-code found handoffs whose outcome would differ, 1 not done."
     )
@@ -50,6 +51,12 @@ class Command(AnsweringCommand):
             "--exit-code", action="store_true", help="of simulate: end with 3 where an outcome would differ"
         )
 
+        parser.add_argument(
+            "--strict",
+            action="store_true",
+            help="of validate, apply: refuse names that nothing in FILE knows",
+        )
+
     def answer(self, options: dict[str, Any]) -> Answer:
         verb, file = options["verb"], options["file"]
         if verb == "show":
@@ -59,14 +66,14 @@ class Command(AnsweringCommand):
         if not file:
             raise Failed(f"Name the file: manage.py policy {verb} FILE.")
         document = _read(file)
-        _refuse_mistakes(document)
+        _refuse_mistakes(document, strict=options["strict"])
         if verb == "simulate":
             return _simulated(
                 document, options["days"], processes=options["processes"], exit_code=options["exit_code"]
             )
         if verb == "apply":
             return _apply(document, options["note"])
-        return Answer("The policy is valid.", {"valid": True})
+        return _with_doubts(document, Answer("The policy is valid.", {"valid": True}))
 
 
 def _show(version: str | None) -> Answer:
@@ -122,21 +129,39 @@ def _processes(days: int) -> int:
 
 def _apply(document: JSONObject, note: str) -> Answer:
     row = policy.publish(document=document, actor=COMMAND_LINE, note=note)
-    return Answer(
+    answer = Answer(
         f"Version {row.version} is in force from the next check on.",
         {"version": row.version, "published_at": rfc3339(row.published_at)},
     )
+    return _with_doubts(document, answer)
 
 
-def _refuse_mistakes(document: JSONObject) -> None:
+def _with_doubts(document: JSONObject, answer: Answer) -> Answer:
+    found = doubts(document)
+    if not found:
+        return answer
+    text = "\n".join([answer.text, "", "Look at:", *_lines(found)])
+    return Answer(text, {**answer.data, "warnings": _listed(found)})
+
+
+def _refuse_mistakes(document: JSONObject, *, strict: bool) -> None:
     mistakes = validate(document)
+    if strict and not mistakes:
+        mistakes = doubts(document)
     if mistakes:
-        lines = [f"The policy has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}:"]
-        lines += [f"  {item.pointer or '/'}: {item.detail}" for item in mistakes]
-        errors: list[JSONValue] = [
-            {"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in mistakes
+        lines = [
+            f"The policy has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}:",
+            *_lines(mistakes),
         ]
-        raise Failed("\n".join(lines), code=MISTAKES, data={"valid": False, "errors": errors})
+        raise Failed("\n".join(lines), code=MISTAKES, data={"valid": False, "errors": _listed(mistakes)})
+
+
+def _lines(errors: list[ProblemError]) -> list[str]:
+    return [f"  {item.pointer or '/'}: {item.detail}" for item in errors]
+
+
+def _listed(errors: list[ProblemError]) -> list[JSONValue]:
+    return [{"pointer": item.pointer, "code": item.code, "detail": item.detail} for item in errors]
 
 
 def _read(file: str) -> JSONObject:
