@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("checkpoints", "0007_words"),
+        ("checkpoints", "0008_refusal_conflicts"),
     ]
 
     operations = [
