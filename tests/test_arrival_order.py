@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 
 from checkpoints.models import CheckRun, Handoff
 from checkpoints.services import verification
@@ -116,6 +117,20 @@ def test_fifty_shuffled_posts_are_judged_as_in_order(own_database: str) -> None:
     codes = {code for findings in in_order.values() for code, _ in findings}
     assert {"HC-47", "HC-52"} <= codes
     assert not {"HC-45", "HC-46"} & codes
+
+
+def test_a_backlog_of_one_session_is_not_searched_anew_for_every_row(own_database: str) -> None:
+    """Looking for due rows passes every waiting row of the session, so the drain must rarely have to look."""
+    owner, session, waiting = characters.orchestrator(), characters.fresh("session"), 100
+    verification.drain()
+    for number in range(1, waiting + 1):
+        characters.post(owner, characters.document(session_id=session, handoff_sequence=number))
+    with CaptureQueriesContext(connection) as said_to_the_database:
+        assert verification.drain(seconds=60) == waiting
+    claims = [query["sql"] for query in said_to_the_database if "SET check_attempts" in query["sql"]]
+    searches = [sql for sql in claims if "AS judged" not in sql]
+    assert len(claims) >= waiting
+    assert len(searches) <= waiting / 10
 
 
 def contradicting(session: str, number: int) -> dict[str, Any]:

@@ -59,11 +59,22 @@ CLAIM = """
     UPDATE handoff SET check_attempts = check_attempts + 1, check_claimed_by = %(key)s,
         check_lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
     WHERE id IN (
-        SELECT id FROM handoff WHERE {due} AND check_attempts {tried}
+        SELECT id FROM handoff WHERE {among} {due} AND check_attempts {tried}
         ORDER BY check_attempts, received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     )
     RETURNING id, check_attempts
 """
+# Looking for due rows passes every row that waits for an earlier one of its session. So a drain goes on where it is:
+# the next rows of the sessions that it just judged are found by one step down an index each.
+NEXT_OF_SESSIONS = """
+    id IN (
+        SELECT following.id FROM unnest(%(sessions)s::bigint[]) AS judged (session_id) CROSS JOIN LATERAL (
+            SELECT id FROM handoff WHERE handoff.session_id = judged.session_id AND state = 'received'
+            ORDER BY handoff_sequence LIMIT 1
+        ) following
+    ) AND
+"""
+FOLLOWED = 32  # times in a row, then everybody's oldest rows have their turn
 # A claim outlives its drain only when the drain's process died: its advisory lock is gone with it.
 RELEASE_ORPHANS = """
     UPDATE handoff SET check_lease_until = NULL, check_claimed_by = NULL
@@ -100,11 +111,25 @@ def drain(*, count_tokens: Callable[[str], int] | None = None, seconds: float = 
                 key=key, limit=1, tried=f"BETWEEN 1 AND {TRIES - 1}"
             )
             if batch:
-                verdicts += judge_batch(batch, count_tokens=count_tokens)
+                verdicts += _judge_on(key, batch, count_tokens, stop)
             elif _awaits_another():
                 time.sleep(_LOOK_SECONDS)
             else:
                 break
+    return verdicts
+
+
+def _judge_on(key: int, batch: list[Claimed], count_tokens: Callable[[str], int] | None, stop: float) -> int:
+    """Judge these rows and those that follow in their sessions, for some rounds. Returns the number of verdicts."""
+    verdicts = judge_batch(batch, count_tokens=count_tokens)
+    for _ in range(FOLLOWED):
+        sessions = [item.handoff.session_id for item in batch]
+        if time.monotonic() > stop:
+            break
+        batch = claim(key=key, limit=settings.DRAIN_BATCH, tried="= 0", sessions=sessions)
+        if not batch:
+            break
+        verdicts += judge_batch(batch, count_tokens=count_tokens)
     return verdicts
 
 
@@ -136,12 +161,19 @@ def release_orphans() -> int:
         return int(cursor.rowcount)
 
 
-def claim(*, key: int, limit: int, tried: str) -> list[Claimed]:
-    """Take due rows in one short transaction: attempt + 1 and a lease."""
+def claim(*, key: int, limit: int, tried: str, sessions: list[int] | None = None) -> list[Claimed]:
+    """Take due rows in one short transaction: attempt + 1 and a lease. `sessions` (keys) narrows it to theirs."""
+    among = "" if sessions is None else NEXT_OF_SESSIONS
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute(
-            CLAIM.format(due=DUE, tried=tried),
-            {"key": key, "lease": settings.CHECK_LEASE_SECONDS, "limit": limit, "gap": GAP_SECONDS},
+            CLAIM.format(among=among, due=DUE, tried=tried),
+            {
+                "key": key,
+                "lease": settings.CHECK_LEASE_SECONDS,
+                "limit": limit,
+                "gap": GAP_SECONDS,
+                "sessions": sessions,
+            },
         )
         attempts: dict[UUID, int] = dict(cursor.fetchall())
         if attempts:

@@ -27,6 +27,7 @@ ON_SERVERS: dict[str, Callable[[Machine, float], None]] = {
     "latency": latency.measure,
     "honest": honest.measure,
     "history": past.history,
+    "backlog": past.backlog,
     "simulation": past.simulation,
 }
 CHECKS = "checks"

@@ -1,6 +1,6 @@
 """What the past costs: a check in a long session against one in a short session, and a simulation of a whole store.
 
-Runs as a process of its own in the database of the environment: python -m tools.bench.past history|simulation N
+Runs as a process of its own in the database of the environment: python -m tools.bench.past history|backlog|simulation N
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ BODY = 2048
 def history(machine: Machine, _: float) -> None:
     """Time of one check in a session of 10 000 checkpoints against one in a session of 10."""
     _run(machine, "history", LONG)
+
+
+def backlog(machine: Machine, _: float) -> None:
+    """Time of a check when 10 000 rows of one session wait, against rows of many sessions."""
+    _run(machine, "backlog", LONG)
 
 
 def simulation(machine: Machine, _: float) -> None:
@@ -112,6 +117,33 @@ def measure_history(owner: Any, sender: Any, count: int) -> None:
     show("check_in_session", many, "ms", checkpoints=count, ratio_to_short=many / few, short_ms=few)
 
 
+def measure_backlog(owner: Any, sender: Any, count: int) -> None:
+    """Milliseconds a row when `count` rows of one session wait at once, against as many of 64 sessions."""
+    names = [f"waiting-{number}" for number in range(64)]
+    backlogs = {
+        "many": [
+            body for turn in range(1, count // 64 + 1) for name in names for body in bodies(name, turn, 1)
+        ],
+        "one": list(bodies("waiting", 1, count)),
+    }
+    each = {}
+    for which, waiting in backlogs.items():
+        _store_all(owner, sender, waiting)
+        _analyse()
+        began = time.perf_counter()
+        if drained() != len(waiting):
+            raise RuntimeError("The drain did not judge what waited.")
+        each[which] = (time.perf_counter() - began) * 1000 / len(waiting)
+    show(
+        "backlog_of_one_session",
+        each["one"],
+        "ms a row",
+        rows=count,
+        ratio_to_many_sessions=each["one"] / each["many"],
+        many_ms=each["many"],
+    )
+
+
 def measure_simulation(owner: Any, sender: Any, count: int) -> None:
     from checkpoints.models import CheckRun
     from checkpoints.services.simulation import simulate
@@ -151,7 +183,9 @@ def main() -> int:
 
     _, token = tokens.create_token(orchestrator_name="past", scopes=(), actor=COMMAND_LINE)
     sender = Actor("orchestrator", "past", "past")
-    measure = {"history": measure_history, "simulation": measure_simulation}[sys.argv[1]]
+    measure = {"history": measure_history, "backlog": measure_backlog, "simulation": measure_simulation}[
+        sys.argv[1]
+    ]
     measure(token.orchestrator, sender, int(sys.argv[2]))
     return 0
 
