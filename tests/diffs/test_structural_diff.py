@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonpatch
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checkpoints.canonical.equality import same_value
@@ -62,6 +62,7 @@ def test_an_order_that_changed_is_told_as_moves_and_nothing_else(member, pair):
 
 @settings(max_examples=200, deadline=None)
 @given(VALUES, VALUES)
+@example([{"step_id": "s2", "n": False}], [{"step_id": "s2", "text": None, "n": False}])
 def test_everything_of_both_documents_is_shown_once(old, new):
     shown = compare(old, new)
     assert same_value(_rebuilt(shown, "old"), old)
@@ -79,9 +80,10 @@ def _rebuilt(found: Difference, side: str) -> Any:
         if place is None:
             continue
         if child.count > 1:
-            whole = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-            first = [name for name, _ in whole].index(place)
-            parts.update(whole[first : first + child.count])
+            # A stretch of members is one in the old order: a new document may have others between them.
+            places = list(found.old) if isinstance(value, dict) else list(range(len(value)))
+            first = places.index(place)
+            parts.update((name, value[name]) for name in places[first : first + child.count])
         else:
             parts[place] = _rebuilt(child, side)
     return parts if isinstance(value, dict) else [parts[place] for place in sorted(parts)]
