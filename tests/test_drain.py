@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connections
 from structlog.testing import capture_logs
 
+from checkpoints.formats import reread
 from checkpoints.models import AuditEntry, CheckRun, Handoff
-from checkpoints.services import verification
+from checkpoints.services import verdict, verification
+from checkpoints.services.bodies import current_body
 from checkpoints.services.clock import now
+from checkpoints.services.verdict import Judged
+from checkpoints.types import Submission
 from tests import characters
 
 
@@ -118,6 +123,62 @@ def test_a_document_whose_checks_died_three_times_waits_for_a_person(db: None) -
         ["SYS-02"],
     )
     assert not CheckRun.objects.get(handoff=handoff).complete
+
+
+def test_a_document_that_cannot_even_be_read_waits_for_two_people_and_keeps_nobody_waiting(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = characters.orchestrator()
+    broken, other = (characters.post(owner, characters.document()) for _ in range(2))
+    Handoff.objects.filter(pk__in=[broken.pk, other.pk]).update(check_attempts=3)
+    body = current_body(handoff=broken)
+
+    def read(given: bytes) -> Submission:
+        if given == body:
+            raise ValueError("nobody can read this")
+        return reread(given)
+
+    monkeypatch.setattr(verdict, "reread", read)
+    with capture_logs() as lines:
+        verification.drain()
+    assert "verdict.unreadable" in {line["event"] for line in lines}
+    for handoff, risk, approvals in ((broken, "high", 2), (other, "medium", 1)):
+        handoff.refresh_from_db()
+        assert (handoff.state, handoff.finding_codes) == ("flagged", ["SYS-02"])
+        assert (handoff.risk, handoff.approvals_required) == (risk, approvals)
+
+
+def test_one_that_cannot_be_given_up_does_not_keep_the_next_from_it(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = characters.orchestrator()
+    broken, other = (characters.post(owner, characters.document()) for _ in range(2))
+    Handoff.objects.filter(pk__in=[broken.pk, other.pk]).update(check_attempts=3)
+    real = verdict.exhausted
+
+    def exhausted(handoff: Handoff, *rest: Any) -> Judged:
+        if handoff.pk == broken.pk:
+            raise ValueError("this row is broken")
+        return real(handoff, *rest)
+
+    monkeypatch.setattr(verification, "exhausted", exhausted)
+    assert characters.judged(owner, characters.document()).state == "cleared"
+    assert Handoff.objects.get(pk=other.pk).finding_codes == ["SYS-02"]
+    assert Handoff.objects.get(pk=broken.pk).state == "received"
+    monkeypatch.undo()
+    verification.drain()
+    assert Handoff.objects.get(pk=broken.pk).finding_codes == ["SYS-02"]
+
+
+def test_new_rows_do_not_keep_back_one_that_was_tried_before(db: None, settings: Any) -> None:
+    settings.DRAIN_BATCH = 1
+    owner = characters.orchestrator()
+    verification.drain()
+    tried, *fresh = (characters.post(owner, characters.document()) for _ in range(5))
+    Handoff.objects.filter(pk=tried.pk).update(check_attempts=1)
+    assert verification.drain() == 5
+    judged = Handoff.objects.filter(pk__in=[tried.pk, *(row.pk for row in fresh)]).order_by("checked_at")
+    assert [row.pk for row in judged].index(tried.pk) == 1
 
 
 def test_a_policy_that_cannot_be_read_flags_everything(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

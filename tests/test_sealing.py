@@ -95,7 +95,7 @@ def test_what_commits_late_is_sealed_too(trail: str, servers: Servers) -> None:
             ["sha256:" + "0" * 64] * 2,
         )
         characters.approved(characters.orchestrator())
-        sealed_meanwhile = seal_everything(servers)
+        sealed_meanwhile = seal_everything(servers, patience=0)
         assert sealed_meanwhile < AuditEntry.objects.count()
     assert seal_everything(servers) == AuditEntry.objects.count()
     assert "late" in set(AuditEntry.objects.filter(leaf__isnull=False).values_list("subject_kind", flat=True))
@@ -126,9 +126,9 @@ def test_writers_that_roll_back_and_pause_leave_no_gap(trail: str, servers: Serv
     for writer in writers:
         writer.start()
     while any(writer.is_alive() for writer in writers):
-        seal_everything(servers)
+        seal_everything(servers, patience=0)
     size = seal_everything(servers)
-    assert size == AuditEntry.objects.count() > 200
+    assert size == AuditEntry.objects.count() > 20
     assert [index for index, _ in leaves()] == list(range(size))
 
 

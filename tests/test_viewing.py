@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from checkpoints.services import clock
-from reviewqueue.models import OpenedFinding, Role, Viewing
+from reviewqueue.models import Claim, OpenedFinding, Role, Viewing
+from reviewqueue.services import claiming
 from reviewqueue.services.viewing import newest_run, opened_findings, unopened_high_findings
 from tests.characters import document, flagged, judged, orchestrator, person
 from tests.visiting import detail_url, signed_in
@@ -74,6 +75,21 @@ def test_time_never_grows_faster_than_our_clock(db):
     for _ in range(2):
         report(client, handoff, what="dwell", seconds=20)
     assert Viewing.objects.get(pk=row.pk).seconds == 40
+
+
+def test_working_on_the_page_keeps_ones_own_live_claim_and_nobody_elses(db):
+    handoff, alice, bob = flagged(orchestrator()), person(name="alice"), person(name="bob")
+    claiming.claim(handoff_id=handoff.pk, reviewer=alice)
+    soon = clock.now() + timedelta(seconds=30)
+    Claim.objects.filter(handoff=handoff).update(expires_at=soon)
+    report(signed_in(bob), handoff, what="dwell", seconds=0)
+    assert Claim.objects.get(handoff=handoff).expires_at == soon
+    report(signed_in(alice), handoff, what="dwell", seconds=0)
+    assert Claim.objects.get(handoff=handoff).expires_at > soon
+    over = clock.now() - timedelta(seconds=1)
+    Claim.objects.filter(handoff=handoff).update(expires_at=over)
+    report(signed_in(alice), handoff, what="dwell", seconds=0)
+    assert Claim.objects.get(handoff=handoff).expires_at == over, "what has run out is not revived"
 
 
 def test_the_first_look_at_the_comparison_is_kept(db):

@@ -25,7 +25,7 @@ from checkpoints.services.indexing import remember_calls
 from checkpoints.services.policy import of_version
 from checkpoints.services.review_round import begin
 from checkpoints.services.revocation import revoke
-from checkpoints.services.verdict import Judged, apply_verdict, check_run
+from checkpoints.services.verdict import Judged, check_run, copy_verdict
 from checkpoints.types import Actor, Disposition, JSONObject, JSONValue, Judgement, Risk, Submission
 
 
@@ -102,7 +102,7 @@ def revise(
     )
     run: CheckRun = check_run(judged, at)
     run.save()
-    apply_verdict(handoff, judged, at)
+    copy_verdict(handoff, judged, at)
     remember_calls(calls=[(handoff, call_results(submission))], at=at)
     begin(handoff=handoff, policy=policy, at=at)
     revoke(handoff=handoff, actor=author, at=at, reason="The content changed.")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
+
+import structlog
 
 from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.faults import crash_on
@@ -29,7 +31,10 @@ from checkpoints.types import (
     JSONObject,
     Judgement,
     Outcome,
+    Risk,
 )
+
+log = structlog.get_logger("checkpoints.verdict")
 
 CHECKER = Actor(kind="system", id="system:checks", label="Checks")
 EVENTS = {Outcome.CLEARED: Event.CLEAR, Outcome.FLAGGED: Event.FLAG, Outcome.REJECTED: Event.REJECT}
@@ -88,12 +93,23 @@ def exhausted(handoff: Handoff, body: bytes, policy: ActivePolicy | None) -> Jud
         checkpoint_id=handoff.checkpoint_id,
         handoff_sequence=handoff.handoff_sequence,
     )
-    submission = reread(body)
+    hit = did_not_finish(handoff.check_attempts)
+    try:
+        submission = reread(body)
+        judgement = judge_without_run(submission, context, hit)
+    except Exception:  # even reading fails: a person must still see it, and nobody knows what is at stake
+        log.exception("verdict.unreadable", handoff_id=str(handoff.pk))
+        submission = reread(b"{}")
+        judgement = replace(
+            judge_without_run(submission, context, hit),
+            risk=Risk.HIGH,
+            approvals_required=context.policy.approvals[Risk.HIGH],
+        )
     return Judged(
         handoff_id=handoff.pk,
         attempt=handoff.check_attempts,
         revision=handoff.revision,
-        judgement=judge_without_run(submission, context, did_not_finish(handoff.check_attempts)),
+        judgement=judgement,
         policy_version=policy.version if policy else 0,
         policy=context.policy,
         started_at=handoff.received_at,
@@ -155,6 +171,16 @@ def check_run(item: Judged, at: datetime) -> CheckRun:
 
 
 def apply_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
+    """Copy the verdict onto the row; where it stops the handoff, a review begins."""
+    copy_verdict(handoff, item, at)
+    if item.judgement.outcome is Outcome.FLAGGED:
+        begin(handoff=handoff, policy=item.policy, at=at)
+        handoff.approvals_required = item.judgement.approvals_required
+    else:
+        handoff.approvals_required = 0
+
+
+def copy_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
     """Copy what queue and lists need onto the row; the run keeps the whole."""
     judgement, policy = item.judgement, item.policy
     handoff.check_lease_until = None
@@ -172,11 +198,6 @@ def apply_verdict(handoff: Handoff, item: Judged, at: datetime) -> None:
     handoff.expected_return = item.expected_return
     handoff.max_retries = min(handoff.max_retries, policy.max_retries)
     handoff.round_attempts = 0
-    if judgement.outcome is Outcome.FLAGGED:
-        begin(handoff=handoff, policy=policy, at=at)
-        handoff.approvals_required = judgement.approvals_required
-    else:
-        handoff.approvals_required = 0
 
 
 def title_of(finding: Finding) -> str:

@@ -107,15 +107,18 @@ def drain(*, count_tokens: Callable[[str], int] | None = None, seconds: float = 
     with _presence() as key:
         while time.monotonic() < stop:
             verdicts += give_up()
-            batch = claim(key=key, limit=settings.DRAIN_BATCH, tried="= 0") or claim(
-                key=key, limit=1, tried=f"BETWEEN 1 AND {TRIES - 1}"
-            )
-            if batch:
-                verdicts += _judge_on(key, batch, count_tokens, stop)
-            elif _awaits_another():
-                time.sleep(_LOOK_SECONDS)
-            else:
+            fresh = claim(key=key, limit=settings.DRAIN_BATCH, tried="= 0")
+            if fresh:
+                verdicts += _judge_on(key, fresh, count_tokens, stop)
+            # In turns: a stream of new rows must not keep back those that were tried before.
+            again = claim(key=key, limit=1, tried=f"BETWEEN 1 AND {TRIES - 1}")
+            if again:
+                verdicts += judge_batch(again, count_tokens=count_tokens)
+            if fresh or again:
+                continue
+            if not _awaits_another():
                 break
+            time.sleep(_LOOK_SECONDS)
     return verdicts
 
 
@@ -216,7 +219,13 @@ def give_up() -> int:
     if not overdue:
         return 0
     policy = _policy()
-    return _write([exhausted(handoff, current_body(handoff=handoff), policy) for handoff in overdue])
+    verdicts = 0
+    for handoff in overdue:  # each alone: whatever is wrong with one must not keep the others waiting
+        try:
+            verdicts += _write([exhausted(handoff, current_body(handoff=handoff), policy)])
+        except Exception:
+            log.exception("verdict.not_given_up", handoff_id=str(handoff.pk))
+    return verdicts
 
 
 def _policy() -> ActivePolicy | None:

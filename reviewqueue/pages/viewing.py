@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from checkpoints.errors import InvalidInput
 from reviewqueue.pages import forms
 from reviewqueue.pages.shell import PersonRequest, page
-from reviewqueue.services import viewing
+from reviewqueue.services import claiming, viewing
 from reviewqueue.services.access import Act
 
 FIELDS = forms.ALWAYS | {"what", "revision", "number", "code", "seconds"}
@@ -17,7 +17,7 @@ FIELDS = forms.ALWAYS | {"what", "revision", "number", "code", "seconds"}
 
 @page(may=Act.READ_BODIES, methods=("POST",))
 def seen(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
-    """204. `what` is finding (with `number` and `code`), diff or dwell (with `seconds`)."""
+    """204. `what` is finding (with `number` and `code`), diff or dwell (with `seconds`). Extends the viewer's claim."""
     values = forms.read(request.POST, FIELDS)
     revision = _number(values, "revision")
     match values.get("what"):
@@ -38,6 +38,7 @@ def seen(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
             )
         case _:
             raise InvalidInput("“what” is finding, diff or dwell.", slug="invalid-form")
+    claiming.touch(handoff_id=handoff_id, reviewer=request.user)
     return HttpResponse(status=204)
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from checkpoints.errors import ClaimedByAnother, InvalidInput, ProblemError
 from checkpoints.faults import fault
@@ -92,13 +93,11 @@ def release(*, handoff_id: UUID, reviewer: User, request: Actor | None = None) -
 
 
 def touch(*, handoff_id: UUID, reviewer: User) -> None:
-    """Activity of the holder extends the claim."""
-    with transaction.atomic(durable=True):
-        handoff, at = lock(handoff_id=handoff_id)
-        held = live_claim(handoff=handoff, at=at)
-        if held and held.holder_id == reviewer.pk:
-            held.expires_at = at + timedelta(seconds=active().compiled.claim_seconds)
-            held.save(update_fields=["expires_at"])
+    """Activity of the holder extends a live claim; anybody else's changes nothing. An expired one stays expired."""
+    longer = timedelta(seconds=active().compiled.claim_seconds)
+    Claim.objects.filter(handoff_id=handoff_id, holder=reviewer, expires_at__gt=Now()).update(
+        expires_at=Now() + longer
+    )
 
 
 def live_claim(*, handoff: Handoff, at: datetime) -> Claim | None:

@@ -75,6 +75,16 @@ if (detail) {
     since = 0;
     if (seconds) report({ what: "dwell", seconds }, true);
   });
+  // Whoever works on the page keeps their claim: told at most once a minute, and only after a hand moved.
+  let told = Date.now();
+  const active = () => {
+    if (Date.now() - told < 60_000) return;
+    told = Date.now();
+    report({ what: "dwell", seconds: 0 });
+  };
+  for (const kind of ["keydown", "pointerdown", "wheel"]) {
+    document.addEventListener(kind, active, { passive: true });
+  }
 }
 
 // Another document is compared as soon as it is chosen.

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tools.bench import broker, checks, drain, honest, ingest, latency, past
+from tools.bench import broker, checks, drain, honest, ingest, latency, past, waiting
 from tools.bench.figures import show
 from tools.bench.machine import Machine
 
@@ -25,6 +25,7 @@ ON_SERVERS: dict[str, Callable[[Machine, float], None]] = {
     "broker": broker.measure,
     "drain": drain.measure,
     "latency": latency.measure,
+    "waiting": waiting.measure,
     "honest": honest.measure,
     "history": past.history,
     "backlog": past.backlog,
