@@ -8,9 +8,8 @@ from __future__ import annotations
 
 # A stopped predecessor is none (contract §4). As first judged, one that was stopped later still was one.
 _STANDS = "o.state NOT IN ('rejected', 'aborted', 'cancelled')"
-_STOOD = """
-    (o.state NOT IN ('rejected', 'aborted', 'cancelled') OR (o.state IN ('aborted', 'cancelled')
-        AND o.outcome IS DISTINCT FROM 'rejected' AND o.changed_at > wanted.until))
+_STOPPED_LATER = """
+    o.state IN ('aborted', 'cancelled') AND o.outcome IS DISTINCT FROM 'rejected' AND o.changed_at > wanted.until
 """
 # What never went out repeats no effect: its key is free again, and it is no round of a loop.
 _WENT_ON = """
@@ -43,6 +42,14 @@ _BEFORE = """
                 AND o.handoff_sequence < h.handoff_sequence AND o.format = h.format AND {stands}
             ORDER BY o.handoff_sequence DESC LIMIT 1
         )
+"""
+_BEFORE_NOW = _BEFORE.format(stands=_STANDS)
+# Each half has an index of its own: those that stand, and the few that were stopped.
+_BEFORE_THEN = f"""
+        {_BEFORE_NOW}
+        UNION ALL
+        {_BEFORE.format(stands=_STOPPED_LATER)}
+        ORDER BY sequence DESC LIMIT 1
 """
 
 # Names that an engine gives itself (`run-1`, `checkpoint-1`) start again with every turn, so that both together mean
@@ -105,13 +112,13 @@ _NEIGHBOURS = """
     ) twin ON true
 """
 NEIGHBOURS = _NEIGHBOURS.format(
-    before=_BEFORE.format(stands=_STANDS),
+    before=_BEFORE_NOW,
     went_on=_WENT_ON,
     body_of_before=_BODY.format(row="before"),
     body_of_namesake=_BODY.format(row="namesake"),
 )
 NEIGHBOURS_THEN = _NEIGHBOURS.format(
-    before=_BEFORE.format(stands=_STOOD),
+    before=_BEFORE_THEN,
     went_on=_WENT_ON,
     body_of_before=_BODY_THEN.format(row="before"),
     body_of_namesake=_BODY_THEN.format(row="namesake"),
@@ -120,7 +127,7 @@ NEIGHBOURS_THEN = _NEIGHBOURS.format(
 _PREDECESSOR = """
     SELECT before.id FROM handoff h CROSS JOIN LATERAL ({before}) before WHERE h.id = %(id)s
 """
-PREDECESSOR = _PREDECESSOR.format(before=_BEFORE.format(stands=_STANDS))
+PREDECESSOR = _PREDECESSOR.format(before=_BEFORE_NOW)
 
 # The newest answer to each decision that the document, or its predecessor, asks. It counts while the approval that
 # carries it does.
@@ -202,6 +209,8 @@ RUNS = """
 """
 
 # The last handoffs of the task between this pair of roles, newest first: content twins and changes of direction.
+# Ordered by the negative number, because only the index `handoff_pair` gives that order: for a plain one the planner
+# walks the whole session where it expects the rows of the pair soon and there are none.
 _PAIR = """
     SELECT h.id, o.agent_role, o.likeness
     FROM unnest(%(ids)s::uuid[], %(untils)s::timestamptz[]) AS wanted (id, until)
@@ -212,8 +221,8 @@ _PAIR = """
                 p.outcome
             FROM handoff p
             WHERE p.session_id = h.session_id AND p.task_id = h.task_id AND p.agent_role = h.agent_role
-                AND p.target_role = h.target_role AND p.handoff_sequence < h.handoff_sequence
-            ORDER BY p.handoff_sequence DESC LIMIT 20
+                AND p.target_role = h.target_role AND p.handoff_sequence * -1 > h.handoff_sequence * -1
+            ORDER BY p.handoff_sequence * -1 LIMIT 20
         )
         UNION
         (
@@ -221,8 +230,8 @@ _PAIR = """
                 p.outcome
             FROM handoff p
             WHERE p.session_id = h.session_id AND p.task_id = h.task_id AND p.agent_role = h.target_role
-                AND p.target_role = h.agent_role AND p.handoff_sequence < h.handoff_sequence
-            ORDER BY p.handoff_sequence DESC LIMIT 20
+                AND p.target_role = h.agent_role AND p.handoff_sequence * -1 > h.handoff_sequence * -1
+            ORDER BY p.handoff_sequence * -1 LIMIT 20
         )
         ORDER BY handoff_sequence DESC LIMIT 20
     ) o
