@@ -54,12 +54,23 @@ KINDS: Final = (
     _kind("orchestrator token", ("rq_",), r"rq_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}(?![A-Za-z0-9])"),
 )
 
+_LITERALS: Final = tuple(literal for kind in KINDS for literal in kind.literals)
 SHOWN_PREFIX = 4
 MASK = "[masked]"
 
 
+def _may_hold_one(text: str) -> bool:
+    """Whether any literal stands in a text: in most none does, and nothing else has to be tried."""
+    for literal in _LITERALS:  # noqa: SIM110 - a generator costs more than all the searches
+        if literal in text:
+            return True
+    return False
+
+
 def kinds_in(text: str) -> Iterator[Kind]:
     """The kinds of credential that stand in a text."""
+    if not _may_hold_one(text):
+        return
     for kind in KINDS:
         if any(literal in text for literal in kind.literals) and kind.pattern.search(text):
             yield kind
@@ -70,6 +81,8 @@ def mask(text: str) -> str:
 
     For every page, export and log line that shows something of a document. Stored bytes stay as they are.
     """
+    if not _may_hold_one(text):
+        return text
     for kind in KINDS:
         if any(literal in text for literal in kind.literals):
             text = kind.pattern.sub(lambda found: f"{found[0][:SHOWN_PREFIX]}…{MASK}", text)
