@@ -48,6 +48,18 @@ def test_the_chain_of_a_handoff_has_no_gap(db: None) -> None:
     assert [entry.previous_digest for entry in found[1:]] == [entry.digest for entry in found[:-1]]
 
 
+def test_time_never_runs_backwards_in_a_chain(db: None) -> None:
+    subject = ("orchestrator", characters.fresh("subject"))
+    actor = Actor("system", "system:test", "Test")
+    with transaction.atomic():
+        before_the_lock, after_it = now(), now()
+        audit.record(audit.Entry("token.created", actor, subject, after_it))
+        audit.record(audit.Entry("token.revoked", actor, subject, before_the_lock))
+    first, second = AuditEntry.objects.filter(subject_id=subject[1]).order_by("subject_index")
+    assert (first.action, second.action) == ("token.created", "token.revoked")
+    assert before_the_lock < first.at < second.at <= now()
+
+
 def test_entries_of_one_subject_never_fork(db: None) -> None:
     subject = ("orchestrator", characters.fresh("subject"))
     actor = Actor("system", "system:test", "Test")

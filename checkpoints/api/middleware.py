@@ -34,7 +34,8 @@ _CONTENT_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; base-uri '
 
 
 def is_ours(path: str) -> bool:
-    """Whether an address belongs to the machines' surface."""
+    """Whether an address belongs to the machines' surface; a base address that ends in a slash is meant too."""
+    path = "/" + path.lstrip("/")
     return path.startswith(PLACES) or path in ADDRESSES
 
 

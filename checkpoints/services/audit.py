@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -79,41 +79,53 @@ def record_many(entries: Sequence[Entry]) -> None:
     """Append entries, in order, each to its subject's chain.
 
     Chains are ordered by the lock that the act already holds on its handoff, and by an advisory lock for
-    all other subjects; the unique (subject, index) refuses a fork whatever happens.
+    all other subjects; the unique (subject, index) refuses a fork whatever happens. An act that read its time
+    before it got that lock, while another wrote, is entered with the time at which it had it: in a chain time
+    never runs backwards.
     """
     if not entries:
         return
     with connection.cursor() as cursor:
         heads = _heads(cursor, {entry.subject for entry in entries})
         rows = []
-        for entry in entries:
-            index, previous = heads.get(entry.subject, (-1, None))
-            row = build(entry, index=index + 1, previous_digest=previous)
-            heads[entry.subject] = (row.index, row.digest)
+        for given in entries:
+            head = heads.get(given.subject)
+            entry = replace(given, at=head.locked_at) if head and head.at > given.at else given
+            index, previous = (head.index + 1, head.digest) if head else (0, None)
+            row = build(entry, index=index, previous_digest=previous)
+            heads[entry.subject] = _Head(index, row.digest, entry.at, head.locked_at if head else entry.at)
             rows.append(row)
         cursor.executemany(INSERT, [parameters(row) for row in rows])
 
 
-def _heads(
-    cursor: CursorWrapper, subjects: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[int, str | None]]:
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The last entry of a chain. `locked_at`: the database's time once nobody else could write to it."""
+
+    index: int
+    digest: str
+    at: datetime
+    locked_at: datetime
+
+
+def _heads(cursor: CursorWrapper, subjects: Iterable[tuple[str, str]]) -> dict[tuple[str, str], _Head]:
     ordered = sorted(subjects)
     for kind, identifier in ordered:
         if kind not in ("handoff", REFUSAL):
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{kind}:{identifier}"])
     cursor.execute(
         """
-        SELECT wanted.kind, wanted.id, head.subject_index, head.digest
+        SELECT wanted.kind, wanted.id, head.subject_index, head.digest, head.at, clock_timestamp()
         FROM unnest(%s::text[], %s::text[]) AS wanted (kind, id)
         CROSS JOIN LATERAL (
-            SELECT subject_index, digest FROM audit_entry
+            SELECT subject_index, digest, at FROM audit_entry
             WHERE subject_kind = wanted.kind AND subject_id = wanted.id
             ORDER BY subject_index DESC LIMIT 1
         ) AS head
         """,
         [[kind for kind, _ in ordered], [identifier for _, identifier in ordered]],
     )
-    return {(kind, key): (index, digest) for kind, key, index, digest in cursor.fetchall()}
+    return {(kind, key): _Head(*head) for kind, key, *head in cursor.fetchall()}
 
 
 # One statement, two tables: the entry and its erasable text cannot part.

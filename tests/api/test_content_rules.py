@@ -142,6 +142,7 @@ def test_every_answer_carries_the_security_headers(api: Api) -> None:
     answers: list[Any] = [
         api.submit(characters.document()),
         api.get("/api/v1/nothing"),
+        api.client.get("/", PATH_INFO="//api/v1/checks"),  # a base address that ended in a slash
         api.get("/api/v1/handoffs?x=1"),
         api.get("/healthz"),
         api.client.get("/api/v1/checks", headers={"Host": "evil"}),

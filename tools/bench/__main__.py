@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tools.bench import broker, checks, drain, honest, ingest, latency, past, waiting
+from tools.bench import broker, checks, drain, honest, ingest, latency, pages, past, waiting
 from tools.bench.figures import show
 from tools.bench.machine import Machine
 
@@ -26,6 +26,7 @@ ON_SERVERS: dict[str, Callable[[Machine, float], None]] = {
     "drain": drain.measure,
     "latency": latency.measure,
     "waiting": waiting.measure,
+    "pages": pages.measure,
     "honest": honest.measure,
     "history": past.history,
     "backlog": past.backlog,
