@@ -22,7 +22,7 @@ test-full: .venv-dev  ## all tests, long races too
 chaos: .venv-dev  ## a minute of kills, pauses and restarts, judged from outside (ARGS="--seconds 300 --seed 7")
 	@$(PYTHON_RUN) -m tools.chaos $(ARGS)
 
-bench: .venv-dev  ## figures as JSON lines
+bench: .venv-dev .venv-compared  ## figures as JSON lines
 	@$(PYTHON_RUN) -m tools.bench
 
 check: .venv-dev  ## lint, types, import contracts, migrations, templates, vendored files, repository rules
@@ -48,11 +48,14 @@ vendor: .venv-dev  ## fetch the files of static/vendor again, as vendor.toml lis
 reset: .venv-run  ## delete DATA_DIR and its database; asks first
 	@exec $(PYTHON_RUN) -m reviewqueue.up.reset
 
-# Both return at once when their requirements are installed.
+# These return at once when their requirements are installed.
 .venv-run:
 	@tools/environment.sh run
 
 .venv-dev:
 	@tools/environment.sh dev
 
-.PHONY: help run test test-pages test-full chaos bench check format lock vendor reset .venv-run .venv-dev
+.venv-compared:
+	@tools/environment.sh compared
+
+.PHONY: help run test test-pages test-full chaos bench check format lock vendor reset .venv-run .venv-dev .venv-compared

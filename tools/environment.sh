@@ -1,16 +1,19 @@
 #!/bin/sh
-# Build .venv from hashed requirements: `tools/environment.sh run` or `dev` (dev contains run).
+# Build .venv from hashed requirements: `tools/environment.sh run` or `dev` (dev contains run), or .venv-compared:
+# `tools/environment.sh compared`, what `make bench` compares with.
 # Nothing is installed when the stamp of the same requirements is there.
 set -eu
 cd "$(dirname "$0")/.."
 kind=$1
+folder=.venv
+if [ "$kind" = compared ]; then folder=.venv-compared; fi
 mkdir -p .stamps
 if command -v flock >/dev/null 2>&1 && [ "${ENVIRONMENT_LOCKED:-}" != yes ]; then
     # `make run` and `make test` started together build it once.
     ENVIRONMENT_LOCKED=yes exec flock .stamps/lock tools/environment.sh "$kind"
 fi
 wanted=$(cat "requirements/$kind.txt" requirements/uv.txt)
-fresh() { [ -x .venv/bin/python ] && [ -f ".stamps/$1" ] && [ "$wanted" = "$(cat ".stamps/$1")" ]; }
+fresh() { [ -x "$folder/bin/python" ] && [ -f ".stamps/$1" ] && [ "$wanted" = "$(cat ".stamps/$1")" ]; }
 if fresh "$kind"; then exit 0; fi
 
 python=$(tools/find_python.sh)
@@ -27,11 +30,11 @@ fi
 # uv does not read pip's settings; where pip is told to use another index, uv has to be told too.
 index=${PIP_INDEX_URL:-$(.venv-tools/bin/pip config get global.index-url 2>/dev/null || true)}
 if [ -n "$index" ] && [ -z "${UV_DEFAULT_INDEX:-}" ]; then export UV_DEFAULT_INDEX="$index"; fi
-if [ ! -x .venv/bin/python ]; then
-    .venv-tools/bin/uv venv --quiet --python "$python" .venv
+if [ ! -x "$folder/bin/python" ]; then
+    .venv-tools/bin/uv venv --quiet --python "$python" "$folder"
 fi
-rm -f .stamps/run .stamps/dev
-VIRTUAL_ENV="$PWD/.venv" .venv-tools/bin/uv pip sync --quiet --require-hashes "requirements/$kind.txt"
+if [ "$kind" = compared ]; then rm -f .stamps/compared; else rm -f .stamps/run .stamps/dev; fi
+VIRTUAL_ENV="$PWD/$folder" .venv-tools/bin/uv pip sync --quiet --require-hashes "requirements/$kind.txt"
 printf '%s\n' "$wanted" > ".stamps/$kind"
 if [ "$kind" = dev ]; then
     # Everything that running needs is in it: `make run` has nothing to do afterwards.

