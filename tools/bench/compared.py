@@ -27,7 +27,9 @@ THREADS = (1, 8, 32)
 def measure(machine: Machine, seconds: float) -> None:
     """Print documents a second of single posts and of batches, each with its ratio to the saver on as many threads."""
     if not PYTHON.exists():
-        raise SystemExit("LangGraph's checkpointer is not installed: run tools/environment.sh compared first.")
+        raise SystemExit(
+            "LangGraph's checkpointer is not installed: run tools/environment.sh compared first."
+        )
     machine.create(DATABASE)
     token = machine.token()
     rates: dict[str, list[float]] = defaultdict(list)

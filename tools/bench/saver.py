@@ -38,7 +38,7 @@ def main() -> None:
         print(json.dumps([sum(counts), time.perf_counter() - began]))
 
 
-def put(saver: PostgresSaver, document: dict, *, ends: float) -> int:
+def put(saver: PostgresSaver, document: dict[str, object], *, ends: float) -> int:
     """Checkpoints of one thread of the framework, stored until `ends`."""
     place = {"configurable": {"thread_id": uuid.uuid4().hex, "checkpoint_ns": ""}}
     count = 0
