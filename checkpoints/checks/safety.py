@@ -126,12 +126,15 @@ def template_text(value: str) -> str | None:
     return None
 
 
+_LITERALS = tuple({literal.encode() for kind in KINDS for literal in kind.literals})
+
+
 def secrets(submission: Submission, context: CheckContext) -> Iterator[Hit]:
     """HC-10. Neither message nor `actual` repeats the secret."""
     document = view(submission)
     # One look at the whole text; only where a literal stands in it are the strings walked.
     written = document.written + document.envelope_written
-    if not any(literal.encode() in written for kind in KINDS for literal in kind.literals):
+    if not any(literal in written for literal in _LITERALS):
         return
     for pointer, value, _ in _all_strings(submission):
         for kind in kinds_in(value):

@@ -6,14 +6,14 @@ list that is missing or no list reads as None ("cannot be judged"), an empty lis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
-from checkpoints.formats import Received, received, received_all
+from checkpoints.formats import Received, received_all
 from checkpoints.formats.reading import fold, instant
 from checkpoints.types import Answer, JSONObject, JSONValue, PendingDecision, Submission
 
@@ -68,12 +68,23 @@ class View:
         self._payload: JSONObject = submission.payload if own else {}
         self._envelope = submission.envelope
         self._members: dict[str, Received | None] = {}
+        self._places: dict[str, tuple[Received, ...]] = {}
+        #: Tokens of the context by the function that counted them: counting costs more than any check.
+        self.context_tokens: dict[Callable[[str], int], int] = {}
 
     def get(self, member: str) -> Received | None:
         """A logical member at its best place; None where it was not given at all."""
         if member not in self._members:
-            self._members[member] = received(self._payload, self._envelope, member)
+            every = self._every(member)
+            filled_ones = (found for found in every if found.value is not None)
+            self._members[member] = next(filled_ones, every[0] if every else None)
         return self._members[member]
+
+    def _every(self, member: str) -> tuple[Received, ...]:
+        places = self._places.get(member)
+        if places is None:
+            places = self._places[member] = tuple(received_all(self._payload, self._envelope, member))
+        return places
 
     def given(self, member: str) -> Received | None:
         """A logical member that was given and is not null."""
@@ -82,9 +93,7 @@ class View:
 
     def everywhere(self, member: str) -> tuple[Received, ...]:
         """All places of a member that are not null, the payload's before the envelope's."""
-        return tuple(
-            found for found in received_all(self._payload, self._envelope, member) if found.value is not None
-        )
+        return tuple(found for found in self._every(member) if found.value is not None)
 
     def in_payload(self, member: str) -> tuple[Received, ...]:
         return tuple(found for found in received_all(self._payload, {}, member) if found.value is not None)

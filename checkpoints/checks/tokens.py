@@ -47,8 +47,12 @@ def counted(submission: Submission, context: CheckContext) -> Tokens:
 def context_tokens(submission: Submission, context: CheckContext) -> int:
     """Tokens of `context_snapshot`, or of an engine's conversation; 0 where the document has no context."""
     count = context.count_tokens or estimated
-    value = context_of(submission)
-    return 0 if value is None else count(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+    known = view(submission).context_tokens
+    if count not in known:
+        value = context_of(submission)
+        text = "" if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+        known[count] = count(text) if text else 0
+    return known[count]
 
 
 def context_of(submission: Submission) -> JSONValue:

@@ -224,13 +224,15 @@ def judge_part(*, policy: CheckPolicy, part: Part) -> Found:
     contexts = collect_many(
         cases=[case for case, _ in cases], policy=policy, count_tokens=tokens.load(), read=_read
     )
-    for case, before in cases:
+    # Session by session: what was read of a handoff's predecessor is then still at hand.
+    for case, before in sorted(cases, key=lambda pair: pair[0].handoff.session_id):
         after_verdict = _judged(case, before, contexts[case.handoff.pk], tally)
         facts = case.submission.facts
         pair = (facts.agent_role or "", facts.target_role or "")
         tally.count(before.verdict, after_verdict, pair)
         if after_verdict.outcome != before.verdict.outcome:
             differences.append(_difference(case, before.verdict, after_verdict))
+    differences.sort(key=lambda difference: (difference.received_at, difference.handoff_id))
     return Found(tally, differences)
 
 
