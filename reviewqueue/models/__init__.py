@@ -8,6 +8,7 @@ from reviewqueue.models.policy_draft import (
     SimulatedDifference,
     SimulationPart,
 )
+from reviewqueue.models.saved_view import SavedView
 from reviewqueue.models.user import Role, User
 from reviewqueue.models.viewing import OpenedFinding, Viewing
 
@@ -19,6 +20,7 @@ __all__ = [
     "PolicyDraft",
     "PolicySimulation",
     "Role",
+    "SavedView",
     "SimulatedDifference",
     "SimulationPart",
     "User",

@@ -12,8 +12,9 @@ from checkpoints.errors import NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS
 from checkpoints.models import AWAITING_PERSON, CheckpointBody, Handoff
 from checkpoints.services import clock
-from reviewqueue.pages import findings, forms, queue, review
+from reviewqueue.pages import findings, forms, review
 from reviewqueue.pages.acts import back
+from reviewqueue.pages.rows import live_claim
 from reviewqueue.pages.shell import PersonRequest, actor, page, render_page
 from reviewqueue.services import editing
 from reviewqueue.services.access import Act
@@ -62,7 +63,7 @@ def _show(
         checkpoint__handoff=handoff, checkpoint__revision=handoff.revision
     ).exists()
     document = editing.editable_text(handoff=handoff) if readable and form.editable else ""
-    claim = queue.live_claim(handoff, at)
+    claim = live_claim(handoff, at)
     context = {
         "handoff": handoff,
         "format": form,

@@ -32,6 +32,7 @@ from reviewqueue.pages import (
     words,
 )
 from reviewqueue.pages.forms import Typed
+from reviewqueue.pages.rows import live_claim, queue_row
 from reviewqueue.pages.shell import (
     PersonRequest,
     actor,
@@ -132,7 +133,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     submission = reread(body) if body is not None else None
     opened = opened_findings(handoff=handoff, user=request.user)
     found = findings.for_reader(findings.shown(newest_run(handoff)), handoff, opened)
-    view = panel.build(handoff, request.user, policy, decisions, queue.live_claim(handoff, at), at)
+    view = panel.build(handoff, request.user, policy, decisions, live_claim(handoff, at), at)
     return {
         **live_context(request, handoff, view, at),
         "verdict": verdict.verdict(
@@ -154,7 +155,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "attempts": attempts,
         "session": _session(handoff),
         "tickets": handoff.tickets.order_by("-issued_at"),
-        "row": queue.queue_row(handoff, request.user, at),
+        "row": queue_row(handoff, request.user, at),
         "following": None if view.waits or not view.decides else queue.most_urgent(request.user, at),
         "revisions": handoff.checkpoints.exclude(revision=1).order_by("revision"),
     }
@@ -208,7 +209,7 @@ def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
-    claim = queue.live_claim(handoff, at)
+    claim = live_claim(handoff, at)
     parts = (
         handoff.pk,
         handoff.version,

@@ -7,6 +7,7 @@ from django.urls import path
 from reviewqueue.pages import (
     acts,
     audit,
+    bulk,
     commenting,
     dashboard,
     diff,
@@ -24,6 +25,7 @@ from reviewqueue.pages import (
     tickets,
     tokens,
     viewing,
+    views,
 )
 
 app_name = "review"
@@ -31,7 +33,11 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("theme/", home.theme, name="theme"),
     path("keys/", home.keys, name="keys"),
+    path("density/", home.density, name="density"),
     path("queue/", queue.queue, name="queue"),
+    path("queue/bulk/", bulk.bulk, name="bulk"),
+    path("queue/views/", views.views, name="views"),
+    path("queue/views/<uuid:view_id>/remove/", views.remove, name="view-remove"),
     path("handoffs/", handoffs.handoffs, name="handoffs"),
     path("handoffs/<uuid:handoff_id>/", review.detail, name="detail"),
     path("handoffs/<uuid:handoff_id>/node/", review.node, name="node"),

@@ -21,6 +21,7 @@ from reviewqueue.services.access import Act
 from reviewqueue.services.claiming import actor_of
 
 THEMES = ("light", "dark")
+DENSITIES = ("comfortable", "compact")
 
 
 class PersonRequest(HttpRequest):
@@ -115,6 +116,7 @@ def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
     return {
+        "compact": request.COOKIES.get("density") == "compact",
         "keys_off": request.COOKIES.get("keys") == "off",
         "clock": timezone.now(),
         "nav": {

@@ -43,6 +43,16 @@ const ACTIONS = {
   c: () => submit("form[data-claim]"),
   u: () => submit("form[data-release]") || follow("a[data-back]"),
   e: () => follow("a[data-edit]"),
+  x() {
+    const box = document.activeElement?.closest?.("tr[data-row]")?.querySelector("[data-pick]");
+    box?.click();
+    return Boolean(box);
+  },
+  "."() {
+    const button = document.querySelector("[data-density]");
+    button?.click();
+    return Boolean(button);
+  },
   a() {
     const button = document.querySelector("[data-approve]:not([disabled])");
     button?.click();
