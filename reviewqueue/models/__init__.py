@@ -2,6 +2,7 @@
 
 from reviewqueue.models.claim import Claim
 from reviewqueue.models.comment import Comment, Mention
+from reviewqueue.models.edit_draft import EditDraft
 from reviewqueue.models.policy_draft import (
     PolicyDraft,
     PolicySimulation,
@@ -15,6 +16,7 @@ from reviewqueue.models.viewing import OpenedFinding, Viewing
 __all__ = [
     "Claim",
     "Comment",
+    "EditDraft",
     "Mention",
     "OpenedFinding",
     "PolicyDraft",

@@ -57,6 +57,7 @@ urlpatterns = [
     path("handoffs/<uuid:handoff_id>/reopen/", acts.reopen, name="reopen"),
     path("handoffs/<uuid:handoff_id>/undo/", acts.undo, name="undo"),
     path("handoffs/<uuid:handoff_id>/edit/", editing.edit, name="edit"),
+    path("handoffs/<uuid:handoff_id>/edit/check/", editing.check, name="edit-check"),
     path("sessions/<str:session_id>/", sessions.session, name="session"),
     path("refusals/", refusals.refusals, name="refusals"),
     path("audit/", audit.audit, name="audit"),
