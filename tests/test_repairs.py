@@ -8,6 +8,7 @@ import jsonpatch
 import orjson
 import pytest
 
+from checkpoints.errors import InvalidInput
 from checkpoints.models import Handoff
 from reviewqueue.services import editing, rechecking
 from tests.characters import document, flagged, fresh, judged, orchestrator, person
@@ -119,5 +120,5 @@ def test_fields_and_text_are_one_and_a_contradiction_is_refused():
     assert untouched == text
     other = text.replace('"target_role": "billing"', '"target_role": "warehouse"')
     assert other != text
-    with pytest.raises(rechecking.InvalidInput, match="changed in the field and in the text"):
+    with pytest.raises(InvalidInput, match="changed in the field and in the text"):
         rechecking.with_fields(handoff=handoff, document=other, given=given, was=was)

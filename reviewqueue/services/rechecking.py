@@ -189,12 +189,16 @@ def _suggestions(
 
 
 def _helps(handoff: Handoff, repair: Repair, context: CheckContext, before: Counter[str]) -> bool:
-    """Whether the checks find one of its code less, and no more of any other."""
+    """Whether the checks find one of its code less, and no more of any other.
+
+    What a stronger finding had silenced at the same place may speak now: it was true before.
+    """
     try:
         whole = whole_of(handoff=handoff, edited=repair.payload)
     except InvalidInput:  # it would touch what is protected
         return False
-    after = _counts(judge(reread(orjson.dumps(whole)), context))
+    found = judge(reread(orjson.dumps(whole)), context).findings
+    after = Counter(item.code for item in found if item.code == repair.code or item.pointer != repair.pointer)
     return after[repair.code] < before[repair.code] and all(
         after[code] <= before[code] for code in after if code != repair.code
     )
