@@ -240,6 +240,8 @@ def addresses() -> list[tuple[Role, str]]:
     return [
         (senior, f"/queue/?session={session}"),
         (senior, f"/queue/?session={fresh('none')}"),
+        (senior, "/queue/?q=is:x%20severity:high"),
+        (senior, "/queue/views/"),
         *((senior, detail_url(handoff)) for handoff in (waiting, asked, two, rejected, done)),
         (senior, f"{detail_url(waiting)}edit/"),
         (senior, f"{detail_url(asked)}diff/?against=1"),
@@ -257,6 +259,9 @@ def addresses() -> list[tuple[Role, str]]:
     ]
 
 
+EDITOR = "editor.min"
+
+
 @dataclass
 class Survey:
     """What was measured on every page, each loaded once."""
@@ -269,13 +274,17 @@ class Survey:
     small: list[str] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
     heaviest: int = 0
+    with_editor: list[str] = field(default_factory=list)
 
     def measure(self, visitor: Visitor, path: str) -> None:
         page = visitor.page
         weight: list[int] = []
 
         def weigh(response: Any) -> None:
-            weight.append(_weight(response))
+            if EDITOR in response.url:
+                self.with_editor.append(path)
+            else:
+                weight.append(_weight(response))
 
         page.on("response", weigh)
         visitor.open(path)
@@ -361,6 +370,12 @@ def test_every_page_obeys_the_content_security_policy(survey):
 @surveyed
 def test_no_page_weighs_more_than_150_kilobytes(survey):
     assert 10_000 < survey.heaviest < 150_000
+
+
+@surveyed
+def test_the_editor_is_loaded_where_somebody_edits_and_nowhere_else(survey):
+    assert survey.with_editor
+    assert {path.rstrip("/").rpartition("/")[2] for path in survey.with_editor} == {"edit"}
 
 
 SMALL = """

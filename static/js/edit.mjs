@@ -87,6 +87,10 @@ form?.addEventListener("input", (event) => {
 
 // The editor is large: it comes only here, and the text area works without it.
 const place = form?.querySelector("[data-code]");
+// Seen from outside of its shadow, typing there comes from a plain element: the page's single keys must not hear it.
+place?.addEventListener("keydown", (event) => {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+});
 if (place && matchMedia("(min-width: 40rem)").matches) {
   import(form.dataset.editor)
     .then(({ open }) => {

@@ -69,7 +69,7 @@ export function open(place, { text, label, changed }) {
         lineNumbers(), foldGutter(), highlightSpecialChars(), history(), drawSelection(), bracketMatching(),
         highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), EditorView.lineWrapping,
         json(), linter(jsonParseLinter(), { delay: 300 }), syntaxHighlighting(colours), look,
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         // Tab leaves the editor: nobody is caught in it.
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap]),
         EditorView.updateListener.of((update) => {
