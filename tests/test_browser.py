@@ -249,6 +249,7 @@ def addresses() -> list[tuple[Role, str]]:
         (senior, f"/sessions/{session}/"),
         (senior, f"/tickets/{done.approval_ticket_reference}/"),
         (senior, "/refusals/"),
+        (senior, f"/search/?q={session}"),
         (senior, "/nothing/"),
         (manager, "/audit/"),
         (manager, "/dashboard/"),

@@ -25,6 +25,7 @@ ALL = set(Role)
 # route -> (method, who is not refused)
 TABLE: dict[str, tuple[str, set[Role]]] = {
     "home": ("GET", ALL),
+    "find": ("GET", ALL),
     "queue": ("GET", SEES),
     "handoffs": ("GET", SEES),
     "detail": ("GET", SEES),
