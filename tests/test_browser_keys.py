@@ -73,3 +73,46 @@ def test_without_script_the_way_leads_over_a_page(visit):
     page.click("button:has-text('Look')")
     page.click(f".found a:has-text('{handoff.checkpoint_id}') >> nth=0")
     page.wait_for_url(f"**{detail_url(handoff)}*")
+
+
+def test_keys_of_ones_own_act_and_the_usual_ones_do_not(visit):
+    handoff = flagged(orchestrator(), session_id=fresh("session"))
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open("/settings/keys/")
+    page.fill("[name='key:claim']", "j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#wrong-claim")).to_contain_text("“j” is the key of")
+    page.fill("[name='key:claim']", "y")
+    page.fill("[name='key:go-queue']", "q q")
+    page.keyboard.press("Enter")
+    expect(page.locator("[role=status] >> nth=0")).to_contain_text("Your keys are saved")
+    alice.open(f"/queue/?session={handoff.session.session_id}")
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.wait_for_timeout(300)
+    expect(page.locator(f"#row-{handoff.pk}")).to_contain_text("Claim")
+    page.keyboard.press("y")
+    expect(page.locator(f"#row-{handoff.pk} .c-who")).to_contain_text("you")
+    alice.open(detail_url(handoff))
+    page.keyboard.press("q")
+    page.keyboard.press("q")
+    page.wait_for_url("**/queue/")
+
+
+def test_single_keys_do_nothing_in_fields_or_with_modifiers(visit):
+    handoff = flagged(orchestrator())
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open(detail_url(handoff))
+    page.keyboard.press("r")
+    expect(page.locator("#reason")).to_be_focused()
+    page.keyboard.type("g q a c ?")
+    assert page.input_value("#reason") == "g q a c ?"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Alt+c")
+    page.wait_for_timeout(300)
+    expect(page.locator("#confirm")).to_be_hidden()
+    expect(page.locator(".claimbar")).to_contain_text("Nobody has claimed it")
+    assert page.url.endswith(detail_url(handoff))

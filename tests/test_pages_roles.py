@@ -26,6 +26,9 @@ ALL = set(Role)
 TABLE: dict[str, tuple[str, set[Role]]] = {
     "home": ("GET", ALL),
     "find": ("GET", ALL),
+    "settings": ("GET", ALL),
+    "keys": ("GET", ALL),
+    "help-keys": ("GET", ALL),
     "queue": ("GET", SEES),
     "handoffs": ("GET", SEES),
     "detail": ("GET", SEES),
@@ -61,7 +64,7 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "reopen": ("POST", {SENIOR}),
     "edit": ("GET", DECIDES),
 }
-OPEN_TO_ALL = {"theme", "keys"}
+OPEN_TO_ALL = {"theme"}
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from reviewqueue.pages import (
     policy,
     policy_drafts,
     policy_simulation,
+    preferences,
     queue,
     refusals,
     review,
@@ -31,7 +32,9 @@ app_name = "review"
 urlpatterns = [
     path("", home.home, name="home"),
     path("theme/", home.theme, name="theme"),
-    path("keys/", home.keys, name="keys"),
+    path("settings/", preferences.settings, name="settings"),
+    path("settings/keys/", preferences.keys, name="keys"),
+    path("help/keys/", preferences.help_keys, name="help-keys"),
     path("search/", searching.find, name="find"),
     path("queue/", queue.queue, name="queue"),
     path("handoffs/", handoffs.handoffs, name="handoffs"),

@@ -115,7 +115,6 @@ def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
     return {
-        "keys_off": request.COOKIES.get("keys") == "off",
         "clock": timezone.now(),
         "nav": {
             "here": here,
