@@ -405,15 +405,13 @@ def test_no_get_decides_anything(db, act):
     assert reload(handoff).version == handoff.version
 
 
-def test_the_theme_and_the_keys_are_remembered(db):
+def test_the_theme_is_remembered(db):
     client = signed_in(person())
     response = client.post("/theme/", {"theme": "dark", "next": "/queue/?q=a"})
     assert (response.status_code, response["Location"]) == (303, "/queue/?q=a")
     assert 'data-theme="dark"' in client.get("/queue/").content.decode()
     client.post("/theme/", {"theme": '"><script>'})
     assert 'data-theme="dark"' in client.get("/queue/").content.decode()
-    client.post("/keys/", {"keys": "off"})
-    assert 'data-keys="off"' in client.get("/queue/").content.decode()
 
 
 def test_an_admin_makes_a_token_once_visible_and_revokes_it(db):

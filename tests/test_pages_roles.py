@@ -25,6 +25,10 @@ ALL = set(Role)
 # route -> (method, who is not refused)
 TABLE: dict[str, tuple[str, set[Role]]] = {
     "home": ("GET", ALL),
+    "find": ("GET", ALL),
+    "settings": ("GET", ALL),
+    "keys": ("GET", ALL),
+    "help-keys": ("GET", ALL),
     "queue": ("GET", SEES),
     "handoffs": ("GET", SEES),
     "detail": ("GET", SEES),
@@ -59,8 +63,12 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "undo": ("POST", DECIDES),
     "reopen": ("POST", {SENIOR}),
     "edit": ("GET", DECIDES),
+    "edit-check": ("POST", DECIDES),
+    "bulk": ("POST", DECIDES),
+    "views": ("GET", SEES),
+    "view-remove": ("POST", SEES),
 }
-OPEN_TO_ALL = {"theme", "keys"}
+OPEN_TO_ALL = {"theme", "density"}
 
 
 @pytest.fixture
@@ -72,6 +80,7 @@ def address(db: None) -> dict[str, str]:
         "session_id": handoff.session.session_id,
         "reference": handoff.approval_ticket_reference,
         "token_id": str(uuid7()),
+        "view_id": str(uuid7()),
         "draft_id": str(begin(author=person()).pk),
         "number": "1",
         "comment_id": str(uuid7()),

@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
-from django.db.models.functions import Coalesce, Greatest, Now
+from django.db.models.functions import Coalesce, Collate, Greatest, Lower, Now
 
 from checkpoints.handoffs.retries import retries_left
 from checkpoints.identifiers import uuid7
@@ -37,6 +37,7 @@ class Session(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["orchestrator", "session_id"], name="session_one_per_name"),
         ]
+        indexes = [models.Index(Collate(Lower("session_id"), "C"), name="session_lookup")]
 
 
 _NO_TASK = models.Value("", output_field=models.TextField())
@@ -292,6 +293,13 @@ class Handoff(models.Model):
                 name="handoff_by_run",
             ),
             GinIndex(fields=["finding_codes"], name="handoff_by_finding"),
+            # People look things up by the beginning of a name, whatever its case.
+            models.Index(Collate(Lower("checkpoint_id"), "C"), name="handoff_lookup"),
+            models.Index(
+                Collate(Lower("source_id"), "C"),
+                condition=Q(source_id__isnull=False),
+                name="handoff_source_lookup",
+            ),
         ]
 
     @property

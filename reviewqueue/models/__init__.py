@@ -1,4 +1,4 @@
-"""People, their claims, what they looked at and said, and the policies they write."""
+"""People, how they want their pages, their claims, what they looked at and said, and the policies they write."""
 
 from reviewqueue.models.claim import Claim
 from reviewqueue.models.comment import Comment, Mention
@@ -9,11 +9,13 @@ from reviewqueue.models.policy_draft import (
     SimulatedDifference,
     SimulationPart,
 )
+from reviewqueue.models.preference import AfterDecision, Preference
 from reviewqueue.models.saved_view import SavedView
 from reviewqueue.models.user import Role, User
 from reviewqueue.models.viewing import OpenedFinding, Viewing
 
 __all__ = [
+    "AfterDecision",
     "Claim",
     "Comment",
     "EditDraft",
@@ -21,6 +23,7 @@ __all__ = [
     "OpenedFinding",
     "PolicyDraft",
     "PolicySimulation",
+    "Preference",
     "Role",
     "SavedView",
     "SimulatedDifference",

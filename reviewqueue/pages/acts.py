@@ -11,13 +11,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 
 from checkpoints.errors import NotFound, ReviewQueueError
 from checkpoints.models import Handoff
 from checkpoints.services import clock
 from checkpoints.types import State
 from reviewqueue.pages import forms, review
+from reviewqueue.pages.home import safe_next
 from reviewqueue.pages.shell import PersonRequest, actor, page
 from reviewqueue.services import claiming, deciding
 from reviewqueue.services.access import Act
@@ -37,9 +37,7 @@ def see_other(address: str) -> HttpResponse:
 
 def back(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     """To the page named by `next` where that is one of ours, else to the handoff."""
-    wanted = request.POST.get("next", "")
-    ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, {request.get_host()})
-    return see_other(wanted if ours else reverse("review:detail", args=[handoff_id]))
+    return see_other(safe_next(request, reverse("review:detail", args=[handoff_id])))
 
 
 def attempt(

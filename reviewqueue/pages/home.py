@@ -1,4 +1,4 @@
-"""`/` leads everybody to where their work is; small choices of the frame are kept in cookies."""
+"""`/` leads everybody to where their work is; the choice of the theme is kept in a cookie."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ def home(request: PersonRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse(HOMES[Role(request.user.role)]))
 
 
+def safe_next(request: HttpRequest, otherwise: str = "/") -> str:
+    """The address that a form names as `next` where it is one of ours."""
+    target = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    return target if ours and target.startswith("/") else otherwise
+
+
 def _back(request: HttpRequest) -> HttpResponseRedirect:
-    target = request.POST.get("next", "/")
-    safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}) and target.startswith(
-        "/"
-    )
-    response = HttpResponseRedirect(target if safe else "/")
+    response = HttpResponseRedirect(safe_next(request))
     response.status_code = 303
     return response
 
@@ -61,11 +64,3 @@ def density(request: HttpRequest) -> HttpResponse:
     chosen = request.POST.get("density", "")
     response = _back(request)
     return _keep(request, response, "density", chosen) if chosen in DENSITIES else response
-
-
-@require_POST
-def keys(request: HttpRequest) -> HttpResponse:
-    """Single-key shortcuts on or off for this browser (WCAG 2.1.4)."""
-    chosen = request.POST.get("keys", "")
-    response = _back(request)
-    return _keep(request, response, "keys", chosen) if chosen in ("on", "off") else response

@@ -117,7 +117,6 @@ def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     works = access.may(user, Act.SEE_QUEUE)
     return {
         "compact": request.COOKIES.get("density") == "compact",
-        "keys_off": request.COOKIES.get("keys") == "off",
         "clock": timezone.now(),
         "nav": {
             "here": here,

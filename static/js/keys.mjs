@@ -1,16 +1,14 @@
-// Single keys: move, open, claim, search. They do nothing in fields, with modifiers, or when switched off.
-const GO = { q: "/queue/", h: "/handoffs/", a: "/audit/", p: "/policy/" };
-const enabled = () => document.body.dataset.keys !== "off";
+// Single keys: read from the page's own data, by scope. They do nothing in fields, with modifiers, or switched off.
+const data = JSON.parse(document.getElementById("key-data")?.textContent ?? '{"on":false,"actions":{}}');
+const scopes = new Set(["everywhere", document.body.dataset.scope]);
+const PATIENCE = 1500; // milliseconds between two strokes of one key
 
-if (enabled()) {
-  for (const line of document.querySelectorAll("[data-keys-line]")) line.hidden = false;
-} else {
-  for (const hint of document.querySelectorAll(".btn > kbd, .key-hint")) hint.hidden = true;
-}
 // A poll brings fresh markup; its hint is hidden until script says that keys work.
-document.addEventListener("htmx:after:swap", () => {
-  for (const line of document.querySelectorAll("[data-keys-line]")) line.hidden = !enabled();
-});
+const showLines = () => {
+  for (const line of document.querySelectorAll("[data-keys-line]")) line.hidden = !data.on;
+};
+showLines();
+document.addEventListener("htmx:after:swap", showLines);
 
 const links = () => [...document.querySelectorAll("tr[data-row]:not(.gone) a[data-open]")];
 const findings = () => [...document.querySelectorAll("[data-finding]")];
@@ -30,47 +28,50 @@ function submit(selector) {
   form?.requestSubmit();
   return Boolean(form);
 }
-function follow(selector) {
-  const link = document.querySelector(selector);
-  link?.click();
-  return Boolean(link);
+function press(selector) {
+  const target = document.querySelector(selector);
+  target?.click();
+  return Boolean(target);
+}
+function enter(selector) {
+  const field = document.querySelector(selector);
+  field?.focus();
+  field?.select?.();
+  return Boolean(field);
 }
 
+// What an action does; it says whether it did anything. Actions that go somewhere bring their address along.
 const ACTIONS = {
-  j: () => step(links(), 1) || step(findings(), 1),
-  k: () => step(links(), -1) || step(findings(), -1),
-  i: () => step(findings(), 1),
-  c: () => submit("form[data-claim]"),
-  u: () => submit("form[data-release]") || follow("a[data-back]"),
-  e: () => follow("a[data-edit]"),
-  x() {
+  help: () => (document.getElementById("keymap")?.showModal(), true),
+  search: () => enter("[data-search]"),
+  next: () => step(links(), 1) || step(findings(), 1),
+  previous: () => step(links(), -1) || step(findings(), -1),
+  claim: () => submit("form[data-claim]"),
+  release: () => submit("form[data-release]") || press("a[data-back]"),
+  finding: () => step(findings(), 1),
+  reason: () => enter("#reason"),
+  decide: () => press("[data-approve]:not([disabled])"),
+  edit: () => press("a[data-edit]"),
+  choose() {
     const box = document.activeElement?.closest?.("tr[data-row]")?.querySelector("[data-pick]");
     box?.click();
     return Boolean(box);
   },
-  "."() {
-    const button = document.querySelector("[data-density]");
-    button?.click();
-    return Boolean(button);
-  },
-  a() {
-    const button = document.querySelector("[data-approve]:not([disabled])");
-    button?.click();
-    return Boolean(button);
-  },
-  "/"() {
-    const field = document.querySelector("[data-search]");
-    field?.focus();
-    field?.select();
-    return Boolean(field);
-  },
-  "?"() {
-    document.getElementById("keymap")?.showModal();
-    return true;
-  },
+  density: () => press("[data-density]:is(button)"),
+  leave: () => press("a[data-back]"),
 };
 
-let waitingForGo = 0;
+const actions = Object.entries(data.actions).filter(([, action]) => action.strokes.length && action.scopes.some((scope) => scopes.has(scope)));
+const found = (strokes) => actions.find(([, action]) => action.strokes.join(" ") === strokes.join(" "));
+const begun = (strokes) => actions.some(([, action]) => action.strokes.length > strokes.length && action.strokes.slice(0, strokes.length).join(" ") === strokes.join(" "));
+
+function act([name, action]) {
+  if (!action.href) return ACTIONS[name]?.() ?? false;
+  location.assign(action.href);
+  return true;
+}
+
+let before = { stroke: "", at: 0 };
 document.addEventListener("keydown", (event) => {
   const target = event.target;
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -78,18 +79,16 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") target.blur();
     return;
   }
-  if (!enabled() || document.querySelector("dialog[open]")) return;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (Date.now() - waitingForGo < 1500 && GO[key]) {
-    event.preventDefault();
-    location.assign(GO[key]);
-    return;
-  }
-  waitingForGo = key === "g" ? Date.now() : 0;
-  if (key === "Enter" && target.matches?.("[data-finding]")) {
+  if (!data.on || document.querySelector("dialog[open]")) return;
+  if (event.key === "Enter" && target.matches?.("[data-finding]")) {
     event.preventDefault();
     target.querySelector("[data-jump]")?.click();
     return;
   }
-  if (ACTIONS[key]?.()) event.preventDefault();
+  if (event.key.length !== 1 || event.repeat && before.stroke) return;
+  const stroke = event.key.toLowerCase();
+  const two = Date.now() - before.at < PATIENCE ? found([before.stroke, stroke]) : null;
+  before = !two && begun([stroke]) ? { stroke, at: Date.now() } : { stroke: "", at: 0 };
+  const action = two ?? found([stroke]);
+  if (action && act(action)) event.preventDefault();
 });

@@ -1,0 +1,118 @@
+"""Going and acting by keyboard in a real browser: the palette, keys of one's own, and what comes after a decision."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from reviewqueue.models import Role
+from tests.characters import flagged, fresh, orchestrator, person
+from tests.visiting import detail_url
+
+pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
+
+
+def test_the_palette_leads_to_a_checkpoint_by_its_id(visit):
+    handoff = flagged(orchestrator(), checkpoint_id=fresh("ckpt"))
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open("/policy/")
+    page.keyboard.press("Control+k")
+    field = page.locator("#palette-q")
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("aria-expanded", "true")
+    first = page.locator("#palette [role=option] >> nth=0")
+    expect(first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    second = page.locator("#palette [role=option] >> nth=1")
+    expect(second).to_have_attribute("aria-selected", "true")
+    expect(field).to_have_attribute("aria-activedescendant", second.get_attribute("id"))
+    page.keyboard.type(handoff.checkpoint_id)
+    page.keyboard.press("Enter")  # before the answer is there: it waits for it
+    page.wait_for_url(f"**{detail_url(handoff)}*")
+
+
+def test_the_palette_opens_from_a_field_and_gives_the_focus_back(visit):
+    handoff = flagged(orchestrator())
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open(detail_url(handoff))
+    page.fill("#reason", "Half a thought")
+    page.focus("#reason")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette-q")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#palette")).to_be_hidden()
+    expect(page.locator("#reason")).to_be_focused()
+    assert page.input_value("#reason") == "Half a thought"
+
+
+def test_the_palette_passes_axe_and_says_what_it_found(visit):
+    admin = visit(person(Role.ADMIN))
+    page = admin.page
+    admin.open("/tokens/")
+    page.click("[data-palette]")
+    expect(page.locator("#palette [role=option]").first).to_be_visible()
+    expect(page.locator("[data-palette-status]")).to_contain_text("found")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert Axe().run(page).response["violations"] == []
+    page.fill("#palette-q", "nothing has this name")
+    expect(page.locator("[data-palette-none]")).to_contain_text("Nothing has a name")
+    expect(page.locator("#palette-q")).to_have_attribute("aria-expanded", "false")
+    assert Axe().run(page).response["violations"] == []
+
+
+def test_without_script_the_way_leads_over_a_page(visit):
+    handoff = flagged(orchestrator(), checkpoint_id=fresh("ckpt"))
+    alice = visit(person(name="alice"), java_script_enabled=False)
+    page = alice.page
+    page.click("[data-palette]")
+    page.fill("#q", handoff.checkpoint_id)
+    page.click("button:has-text('Look')")
+    page.click(f".found a:has-text('{handoff.checkpoint_id}') >> nth=0")
+    page.wait_for_url(f"**{detail_url(handoff)}*")
+
+
+def test_keys_of_ones_own_act_and_the_usual_ones_do_not(visit):
+    handoff = flagged(orchestrator(), session_id=fresh("session"))
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open("/settings/keys/")
+    page.fill("[name='key:claim']", "j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#wrong-claim")).to_contain_text("“j” is the key of")
+    page.fill("[name='key:claim']", "y")
+    page.fill("[name='key:go-queue']", "q q")
+    page.keyboard.press("Enter")
+    expect(page.locator("[role=status] >> nth=0")).to_contain_text("Your keys are saved")
+    alice.open(f"/queue/?session={handoff.session.session_id}")
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.wait_for_timeout(300)
+    expect(page.locator(f"#row-{handoff.pk}")).to_contain_text("Claim")
+    page.keyboard.press("y")
+    expect(page.locator(f"#row-{handoff.pk} .c-who")).to_contain_text("you")
+    alice.open(detail_url(handoff))
+    page.keyboard.press("q")
+    page.keyboard.press("q")
+    page.wait_for_url("**/queue/")
+
+
+def test_single_keys_do_nothing_in_fields_or_with_modifiers(visit):
+    handoff = flagged(orchestrator())
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open(detail_url(handoff))
+    page.keyboard.press("r")
+    expect(page.locator("#reason")).to_be_focused()
+    page.keyboard.type("g q a c ?")
+    assert page.input_value("#reason") == "g q a c ?"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Alt+c")
+    page.wait_for_timeout(300)
+    expect(page.locator("#confirm")).to_be_hidden()
+    expect(page.locator(".claimbar")).to_contain_text("Nobody has claimed it")
+    assert page.url.endswith(detail_url(handoff))
