@@ -59,6 +59,17 @@ def test_a_checked_text_is_kept_and_found_again_by_its_author_alone(alice, hando
     assert reload(handoff).revision == 1
 
 
+def test_others_see_on_the_handoff_s_page_who_edits(alice, handoff):
+    bob = signed_in(person(name="bob"))
+    poll = {"HTTP_HX_REQUEST": "true"}
+    quiet = bob.get(detail_url(handoff), **poll)
+    assert "edits it" not in page_text(quiet)
+    send(signed_in(alice), handoff, "check", "check/", document=changed(handoff))
+    told = bob.get(detail_url(handoff), HTTP_IF_NONE_MATCH=quiet["ETag"], **poll)
+    assert f"{alice.label} edits it" in page_text(told)
+    assert "edits it" not in page_text(signed_in(alice).get(detail_url(handoff)))
+
+
 def test_findings_are_told_before_and_after(alice, handoff):
     client = signed_in(alice)
     key = re.search(r'value="apply:([0-9a-f]+)"', client.get(edit_url(handoff)).content.decode())[1]

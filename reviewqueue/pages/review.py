@@ -44,6 +44,7 @@ from reviewqueue.pages.shell import (
 )
 from reviewqueue.services.access import Act
 from reviewqueue.services.commenting import mark_mentions_read
+from reviewqueue.services.edit_drafts import others_editing
 from reviewqueue.services.reading import record_reading
 from reviewqueue.services.viewing import newest_run, opened_findings
 
@@ -205,7 +206,13 @@ def read_body(handoff: Handoff) -> bytes | None:
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:
     """What the poll of the page may replace: never the form that somebody is typing into."""
-    return {"handoff": handoff, "panel": view, "state_words": words.STATES[State(handoff.state)], "now": at}
+    return {
+        "handoff": handoff,
+        "panel": view,
+        "state_words": words.STATES[State(handoff.state)],
+        "writers": [draft.author for draft in others_editing(handoff=handoff, user=request.user)],
+        "now": at,
+    }
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
@@ -215,6 +222,7 @@ def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpRespons
         handoff.version,
         claim and (claim.holder_id, claim.expires_at),
         request.user.public_id,
+        [draft.author_id for draft in others_editing(handoff=handoff, user=request.user)],
     )
     tag = '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'
     if (same := unchanged(request, tag)) is not None:
