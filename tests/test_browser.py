@@ -6,12 +6,13 @@ import gzip
 import json
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from reviewqueue.models import Role
+from reviewqueue.models import Role, SavedView
 from reviewqueue.services import claiming, deciding
 from tests.browser import Visitor
 from tests.characters import (
@@ -208,14 +209,27 @@ def test_the_theme_changes_at_once_and_is_kept(visit):
 
 
 def test_hostile_text_runs_nothing_and_loads_nothing(visit):
-    handoff = judged(orchestrator(), document(**everywhere(" ".join(CORPUS))))
-    alice = visit(person(Role.SENIOR_OPERATOR))
+    hostile = everywhere(" ".join(CORPUS))
+    handoff = judged(orchestrator(), document(**hostile))
+    senior = person(Role.SENIOR_OPERATOR)
+    alice = visit(senior)
+    for number, text in enumerate(CORPUS[:8]):
+        SavedView.objects.create(
+            owner=senior,
+            name=f"{number}{text}"[:60],
+            query=urlencode({"q": text}),
+            created_at=handoff.received_at,
+        )
     session = handoff.session.session_id
     for path in (
         detail_url(handoff),
         f"/queue/?session={session}",
         f"/handoffs/?session={session}",
         f"/sessions/{session}/",
+        f"{detail_url(handoff)}edit/",
+        f"/queue/?{urlencode({'q': CORPUS[0], 'session': session})}",
+        f"/search/?{urlencode({'q': CORPUS[0]})}",
+        "/queue/views/",
     ):
         alice.open(path)
         alice.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true })")
