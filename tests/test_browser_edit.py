@@ -68,7 +68,7 @@ def test_fields_change_the_text(visit, script):
 def test_typing_in_the_editor_is_checked_kept_and_there_after_a_reload(visit):
     handoff = doubled()
     page = opened(visit, handoff)
-    code = page.locator("[data-code] .cm-content")
+    code = page.locator("[data-code-editor] .cm-content")
     expect(code).to_be_visible()
     expect(page.locator("#document")).to_be_hidden()
     code.click()
@@ -83,22 +83,22 @@ def test_typing_in_the_editor_is_checked_kept_and_there_after_a_reload(visit):
     page.keyboard.type(', "note": "by hand"')
     expect(page.locator("[data-checked]")).to_contain_text("New content digest")
     page.reload()
-    expect(page.locator("[data-code] .cm-content")).to_contain_text("by hand")
+    expect(page.locator("[data-code-editor] .cm-content")).to_contain_text("by hand")
     assert EditDraft.objects.filter(handoff=handoff).count() == 1
     page.click("button:text-is('Discard the draft')")
-    expect(page.locator("[data-code] .cm-content")).not_to_contain_text("by hand")
+    expect(page.locator("[data-code-editor] .cm-content")).not_to_contain_text("by hand")
 
 
 def test_keys_leave_the_editor_and_single_keys_do_nothing_in_it(visit):
     handoff = doubled()
     page = opened(visit, handoff)
-    code = page.locator("[data-code] .cm-content")
+    code = page.locator("[data-code-editor] .cm-content")
     code.click()
     page.keyboard.type("jkace?/")
     assert page.url.endswith("/edit/")
     assert not page.locator("dialog[open]").count()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('[data-code]') === null")
+    assert page.evaluate("document.activeElement.closest('[data-code-editor]') === null")
 
 
 def test_another_editor_is_named_and_the_first_to_save_wins(visit):
@@ -123,7 +123,7 @@ def test_another_editor_is_named_and_the_first_to_save_wins(visit):
 def test_the_page_is_accessible_with_everything_open(visit, theme):
     handoff = doubled()
     page = opened(visit, handoff, color_scheme=theme, reduced_motion="reduce")
-    expect(page.locator("[data-code] .cm-content")).to_be_visible()
+    expect(page.locator("[data-code-editor] .cm-content")).to_be_visible()
     page.locator("[data-apply]").first.click()
     expect(page.locator(".found-gone")).to_be_visible()
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")

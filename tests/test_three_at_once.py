@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from typing import Any
 
 import pytest
 
-from checkpoints.models import AuditEntry, Ticket
+from checkpoints.models import AuditEntry, Handoff, Ticket
+from reviewqueue.models import User
 from tests import characters
 from tests.api.calling import Api
 from tests.visiting import detail_url, hidden_fields, page_text, signed_in
@@ -26,14 +29,14 @@ def test_one_of_three_wins_and_the_losers_hear_by_whom(rounds: int) -> None:
         handoff = characters.flagged(api.owner)
         seen = {person: hidden_fields(client.get(detail_url(handoff))) for person, client in clients.items()}
 
-        def decide(person, action, handoff=handoff, seen=seen):
+        def decide(person: User, action: str, handoff: Handoff = handoff, seen: Any = seen) -> Any:
             fields = {**seen[person], "action": action, "reason": f"{person.username} says {action}"}
             return clients[person].post(f"{detail_url(handoff)}decide/", fields)
 
         approved, aborted, cancelled = characters.together(
-            lambda: decide(alice, "approve"),
-            lambda: decide(bob, "abort"),
-            lambda handoff=handoff: api.verb(handoff.checkpoint_id, "cancel", {"reason": "not needed"}),
+            partial(decide, alice, "approve"),
+            partial(decide, bob, "abort"),
+            partial(api.verb, handoff.checkpoint_id, "cancel", {"reason": "not needed"}),
         )
         final = characters.reload(handoff)
         assert final.state in ENDS

@@ -5,6 +5,6 @@ does not take the finding away.
 """
 
 from reviewqueue.repairs import fields
-from reviewqueue.repairs.proposing import Repair, Sources, proposals
+from reviewqueue.repairs.proposing import REPAIRABLE, Repair, Sources, proposals
 
-__all__ = ["Repair", "Sources", "fields", "proposals"]
+__all__ = ["REPAIRABLE", "Repair", "Sources", "fields", "proposals"]

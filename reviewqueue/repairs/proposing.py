@@ -324,3 +324,4 @@ _PROPOSERS: Final[Mapping[str, Proposer]] = {
     "HC-76": _as_the_envelope,
     "HC-84": _without_hidden,
 }
+REPAIRABLE: Final = frozenset(_PROPOSERS)

@@ -86,7 +86,7 @@ form?.addEventListener("input", (event) => {
 });
 
 // The editor is large: it comes only here, and the text area works without it.
-const place = form?.querySelector("[data-code]");
+const place = form?.querySelector("[data-code-editor]");
 // Seen from outside of its shadow, typing there comes from a plain element: the page's single keys must not hear it.
 place?.addEventListener("keydown", (event) => {
   if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
