@@ -316,6 +316,14 @@ def test_the_hash_card_shows_what_was_hashed_and_which_other_text_would_have_mat
     assert "No serialisation of this content that we know gives the claimed hash" in words
 
 
+def test_of_a_large_document_other_serialisations_are_not_tried(db):
+    value = document(tool_outputs=[{"call_id": f"c{n}", "result_summary": "x" * 500} for n in range(500)])
+    value["consistency_hash"] = "0" * 64
+    words = page_text(seen_by(judged(orchestrator(), value)))
+    assert "other serialisations were not tried here" in words
+    assert "No serialisation of this content" not in words
+
+
 def test_ten_times_the_values_make_no_longer_page_and_at_most_ten_times_the_work(db):
     client = signed_in(person())
     owner = orchestrator()

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from django.core.cache import cache
 from django.template import Context, Template
 
 from checkpoints.services.policy import active
@@ -54,7 +55,8 @@ class Dangers(HTMLParser):
         values = {name: value or "" for name, value in attrs}
         if tag in ("img", "iframe", "base", "object", "embed"):
             self.found.append(tag)
-        if tag == "script" and not values.get("src", "").startswith("/static/"):
+        data = (values.get("type"), values.get("id")) == ("application/json", "key-data")  # read, never run
+        if tag == "script" and not data and not values.get("src", "").startswith("/static/"):
             self.found.append("script")
         if tag == "meta" and "http-equiv" in values:
             self.found.append("meta")
@@ -225,6 +227,7 @@ def test_the_dashboard_answers_its_questions(db):
     alice = person(name="alice")
     decide(signed_in(alice), handoff, "abort", reason="Wrong customer")
     mona = signed_in(person(Role.MANAGER))
+    cache.clear()
     words = page_text(mona.get("/dashboard/?range=24h"))
     for question in (
         "What waits?",

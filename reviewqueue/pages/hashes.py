@@ -10,6 +10,7 @@ from checkpoints.canonical.hashes import context_fingerprint, engine_fingerprint
 from checkpoints.formats import covered_object, hash_of
 from checkpoints.types import JSONValue, Submission
 
+MOST_TRIED = 200_000  # bytes; each serialisation is written anew, twenty of them for a document
 GROUP = 8
 CANONICAL_MOST = 20_000  # characters of the hashed text that a page carries
 SERIALISATIONS = {
@@ -33,6 +34,7 @@ class Comparison:
     matches: bool
     was_claimed: bool
     hint: str
+    tried: bool  # whether other serialisations were looked at; of large documents they are not
     canonical: str  # the text whose UTF-8 bytes were hashed
     size: int  # of all of it, in bytes
 
@@ -98,7 +100,8 @@ def _compare(
     left = (normal or claimed or "").removeprefix("sha256:")
     right = computed.removeprefix("sha256:")
     hint = ""
-    if claimed and normal != computed:
+    tried = submission.body_size <= MOST_TRIED
+    if claimed and normal != computed and tried:
         hint = SERIALISATIONS.get(matching_serialisation(covered, submission.document, body, claimed), "")
     canonical = canonicalize(covered)
     pairs = list(zip_longest(_groups(left[:80]), _groups(right), fillvalue=""))
@@ -110,6 +113,7 @@ def _compare(
         matches=normal == computed,
         was_claimed=bool(claimed),
         hint=hint,
+        tried=tried,
         canonical=canonical.decode()[:CANONICAL_MOST],
         size=len(canonical),
     )
