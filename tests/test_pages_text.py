@@ -209,7 +209,7 @@ def test_every_page_says_what_browsers_may_do(db):
     assert "frame-ancestors 'none'" in policy
     assert response["X-Frame-Options"] == "DENY"
     body = response.content.decode()
-    assert not re.search(r"<script(?![^>]*\bsrc=)", body)
+    assert not re.search(r'<script(?![^>]*(\bsrc=|type="application/json"))', body)
     assert " style=" not in body
 
 

@@ -57,7 +57,7 @@ def dashboard(request: PersonRequest) -> HttpResponse:
         "decided": _decided(decisions),
     }
     if everything:
-        context |= cache.get_or_set(f"dashboard:{chosen}", lambda: _overview(since, at), FRESH_SECONDS)
+        context |= cache.get_or_set(f"dashboard:{chosen}", lambda: _overview(since, at), FRESH_SECONDS) or {}
     return render_page(request, "dashboard.html", context, here="dashboard")
 
 
