@@ -22,6 +22,19 @@ function grey(row) {
   const cell = row.querySelector(".c-who");
   cell.dataset.note = "no longer waits here";
   cell.querySelector("form")?.remove();
+  row.querySelector("[data-pick]")?.remove();
+  sayWho(row, cell);
+}
+
+// Who decided it, and what: as the handoff's own page says it to its readers.
+async function sayWho(row, cell) {
+  try {
+    const answer = await fetch(row.querySelector("a[data-open]").href, { headers: { "HX-Request": "true" } });
+    const last = parse(await answer.text()).getElementById("live")?.dataset.last;
+    if (answer.ok && last) cell.dataset.note = last;
+  } catch {
+    // The row is grey all the same.
+  }
 }
 
 function announce(count) {
