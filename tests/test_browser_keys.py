@@ -116,3 +116,27 @@ def test_single_keys_do_nothing_in_fields_or_with_modifiers(visit):
     expect(page.locator("#confirm")).to_be_hidden()
     expect(page.locator(".claimbar")).to_contain_text("Nobody has claimed it")
     assert page.url.endswith(detail_url(handoff))
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_decision_leads_to_the_next_and_forgets_only_its_own_text(visit, script):
+    owner, session = orchestrator(), fresh("session")
+    first = flagged(owner, session_id=session, task_id="T-1")
+    second = flagged(owner, session_id=session, handoff_sequence=2, task_id="T-2")
+    alice = visit(person(name="alice"), java_script_enabled=script)
+    page = alice.page
+    alice.open(f"/queue/?session={session}")
+    page.click(f"#row-{second.pk} a[data-open]")
+    page.fill("#reason", "Not decided yet")
+    alice.open(f"/queue/?session={session}")
+    page.click(f"#row-{first.pk} a[data-open]")
+    page.fill("#reason", "Wrong customer")
+    page.click("button:has-text('Abort')")
+    page.wait_for_url(f"**{detail_url(second)}?list=*")
+    expect(page.locator("[role=status]")).to_contain_text("Aborted.")
+    if script:
+        assert page.input_value("#reason") == "Not decided yet"
+        assert page.evaluate("Object.keys(sessionStorage)") == [f"kept:{detail_url(second)}:reason"]
+    page.click("text=Back to it")
+    page.wait_for_url(f"**{detail_url(first)}#decision")
+    expect(page.locator("#decision")).to_contain_text("nothing left to decide")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -82,12 +82,9 @@ class QueueRow:
 @page(may=Act.SEE_QUEUE)
 def queue(request: PersonRequest) -> HttpResponse:
     given = single_parameters(request.GET, known=PARAMETERS)
-    view = given.get("view", "waiting")
-    if view not in TABS:
-        raise InvalidInput(f"“view” is one of {', '.join(TABS)}.", status=400)
+    view = read_view(given)
     filters = read_filters(given)
-    columns = NEWEST if view == "rejected" else URGENCY
-    rows = filters.apply(waiting.tab(view, request.user))
+    rows, columns = listed(given, request.user)
     found = keyset.take(
         rows.select_related("session", "orchestrator", "claim__holder"),
         columns,
@@ -114,6 +111,7 @@ def queue(request: PersonRequest) -> HttpResponse:
         "given": given,
         "chips": listing.chips(path, given, FILTERS),
         "poll": request.get_full_path(),
+        "place": listing.suffix(given),
         **listing.around(path, given, found),
         "decides": access.may(request.user, Act.DECIDE),
         "now": at,
@@ -124,6 +122,20 @@ def queue(request: PersonRequest) -> HttpResponse:
         response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
     response.headers["ETag"] = tag
     return response
+
+
+def listed(given: Mapping[str, str], user: User) -> tuple[QuerySet[Handoff], tuple[keyset.Column, ...]]:
+    """The rows of the list at an address, and their order. Raises InvalidInput (400) as the page does."""
+    view = read_view(given)
+    columns = NEWEST if view == "rejected" else URGENCY
+    return read_filters(given).apply(waiting.tab(view, user)), columns
+
+
+def read_view(given: Mapping[str, str]) -> str:
+    view = given.get("view", "waiting")
+    if view not in TABS:
+        raise InvalidInput(f"“view” is one of {', '.join(TABS)}.", status=400)
+    return view
 
 
 def read_filters(given: Mapping[str, str]) -> waiting.Filters:
@@ -162,13 +174,6 @@ def queue_row(handoff: Handoff, user: User, at: datetime, *, mentioned: bool = F
         holder=claim.holder.label if claim else "",
         held_by_you=claim is not None and claim.holder_id == user.pk,
     )
-
-
-def most_urgent(user: User, at: datetime) -> QueueRow | None:
-    """The first item of the queue that nobody else works on: where to go after a decision."""
-    rows = waiting.tab("waiting", user).exclude(Q(claim__expires_at__gt=at) & ~Q(claim__holder=user))
-    first = rows.order_by(*(column.ordering(backwards=False) for column in URGENCY)).first()
-    return queue_row(first, user, at) if first else None
 
 
 def live_claim(handoff: Handoff, at: datetime) -> Claim | None:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from checkpoints.errors import InvalidInput, NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS, reread
@@ -19,6 +20,7 @@ from checkpoints.services import clock
 from checkpoints.services.policy import of_version
 from checkpoints.types import CheckPolicy, State, Submission
 from reviewqueue.pages import (
+    advancing,
     comments,
     comparing,
     findings,
@@ -155,7 +157,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "session": _session(handoff),
         "tickets": handoff.tickets.order_by("-issued_at"),
         "row": queue.queue_row(handoff, request.user, at),
-        "following": None if view.waits or not view.decides else queue.most_urgent(request.user, at),
+        "following": None if view.waits or not view.decides else _following(request, at),
         "revisions": handoff.checkpoints.exclude(revision=1).order_by("revision"),
     }
 
@@ -204,7 +206,15 @@ def read_body(handoff: Handoff) -> bytes | None:
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:
     """What the poll of the page may replace: never the form that somebody is typing into."""
-    return {"handoff": handoff, "panel": view, "state_words": words.STATES[State(handoff.state)], "now": at}
+    place = advancing.place_of(request)
+    return {
+        "handoff": handoff,
+        "panel": view,
+        "state_words": words.STATES[State(handoff.state)],
+        "now": at,
+        "place": place,
+        "here": reverse("review:detail", args=[handoff.pk]) + (place.suffix if place else ""),
+    }
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
@@ -225,6 +235,12 @@ def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpRespons
     response = render(request, "handoff.html#live", context)
     response.headers["ETag"] = tag
     return response
+
+
+def _following(request: PersonRequest, at: datetime) -> queue.QueueRow | None:
+    """Where to go from a handoff that is decided."""
+    found = advancing.next_of(advancing.place_of(request), request.user, at)
+    return queue.queue_row(found, request.user, at) if found else None
 
 
 def _facts(handoff: Handoff, submission: Submission | None, policy: CheckPolicy) -> dict[str, Any]:

@@ -140,6 +140,13 @@ export function toast(text, link, href) {
 }
 document.addEventListener("review:toast", (event) => toast(event.detail.text));
 
+// A decision that counted ends what was kept of its form, wherever the way led from there.
+for (const { dataset } of document.querySelectorAll("[data-decided]")) {
+  for (const name of Object.keys(sessionStorage)) {
+    if (name.startsWith(`kept:${dataset.decided}:`)) sessionStorage.removeItem(name);
+  }
+}
+
 // What only makes sense with script
 for (const element of document.querySelectorAll("[data-help]")) {
   element.hidden = false;

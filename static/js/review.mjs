@@ -56,11 +56,8 @@ dialog?.addEventListener("keydown", (event) => {
   }
 });
 
-// Text survives a reload, a claim and a session that ended; a decision that counted ends it.
+// Text survives a reload, a claim and a session that ended; a decision that counted ends it (app.mjs).
 const keyOf = (field) => `kept:${location.pathname}:${field.name}`;
-if (document.querySelector(".notice.good[role=status]")) {
-  for (const name of ["reason", "question", "external_ticket"]) sessionStorage.removeItem(keyOf({ name }));
-}
 for (const field of form?.querySelectorAll("[data-keep]") ?? []) {
   const kept = sessionStorage.getItem(keyOf(field));
   if (kept && !field.value) field.value = kept;
