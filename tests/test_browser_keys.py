@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.cache import cache
 from playwright.sync_api import expect
 
 from reviewqueue.models import Role
-from tests.characters import flagged, fresh, orchestrator, person
+from tests.characters import flagged, fresh, high_risk, orchestrator, person, reload
+from tests.test_second_factor import code, enrol
 from tests.visiting import detail_url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
@@ -140,3 +145,52 @@ def test_a_decision_leads_to_the_next_and_forgets_only_its_own_text(visit, scrip
     page.click("text=Back to it")
     page.wait_for_url(f"**{detail_url(first)}#decision")
     expect(page.locator("#decision")).to_contain_text("nothing left to decide")
+
+
+def forget_the_factor(visitor: Any) -> None:
+    """As if the factor of this session had been used an hour ago."""
+    name = next(item["value"] for item in visitor.context.cookies() if item["name"] == "session")
+    session = SessionStore(name)
+    for record in session["account_authentication_methods"]:
+        record["at"] -= 3600
+    session.save()
+
+
+@pytest.mark.ignore_template_errors
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_confirming_who_one_is_leads_back_to_the_same_confirmation(visit, settings, script):
+    settings.REQUIRE_SECOND_FACTOR = True
+    alice = person(Role.SENIOR_OPERATOR, name="alice")
+    secret = enrol(alice)
+    cache.clear()
+    handoff = high_risk(orchestrator())
+    visitor = visit(java_script_enabled=script).sign_in(alice)
+    page = visitor.page
+    page.fill("input[name=code]", code(secret))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/queue/")
+    forget_the_factor(visitor)
+    cache.clear()
+    visitor.open(detail_url(handoff))
+    page.fill("#reason", "I asked the customer")
+    page.click("[data-approve]")
+    if script:
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#problem")).to_contain_text("Confirm that it is you")
+    page.fill("#reason", "I asked the customer, twice")
+    page.click("[data-step-up]")
+    page.fill("#id_code", "000000")
+    page.keyboard.press("Enter")
+    expect(page.locator("#code-error")).to_be_visible()
+    page.fill("#id_code", code(secret))
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{detail_url(handoff)}#decision")
+    assert page.input_value("#reason") == "I asked the customer, twice"
+    assert reload(handoff).approvals_given == 0
+    if script:
+        expect(page.locator("#confirm")).to_be_visible()
+        page.keyboard.press("Control+Enter")
+    else:
+        page.click("[data-approve]")
+    expect(page.locator("[role=status] >> nth=0")).to_contain_text("Your approval counts: 1 of 2")
+    assert reload(handoff).approvals_given == 1

@@ -25,6 +25,7 @@ from reviewqueue.pages import (
     comparing,
     findings,
     hashes,
+    keeping,
     panel,
     queue,
     resuming,
@@ -116,7 +117,14 @@ def show(
     status: int = 200,
 ) -> HttpResponse:
     """The page; after a refused decision with the panel that says why, and the typed text kept."""
-    context = {**_context(request, handoff, at), "typed": typed or Typed(), "problem": problem_view(problem)}
+    kept = keeping.kept_for(request, handoff) if typed is None else None
+    context = {
+        **_context(request, handoff, at),
+        "typed": typed or (kept.typed if kept else Typed()),
+        "problem": problem_view(problem),
+        "resumed": ("same" if kept.same else "changed") if kept else "",
+        "fresh": bool(kept) and keeping.factor_is_fresh(request),
+    }
     return render_page(
         request,
         "handoff.html",
@@ -299,7 +307,7 @@ def problem_view(error: ReviewQueueError | None) -> dict[str, Any] | None:
         return None
     titles = {
         409: "Your decision was not carried out",
-        403: "You may not decide this way",
+        403: "Confirm that it is you" if error.extra.get("step_up") else "You may not decide this way",
         422: "Something is missing or does not fit",
         429: "That was too fast",
         503: "This cannot be done right now",
@@ -311,5 +319,5 @@ def problem_view(error: ReviewQueueError | None) -> dict[str, Any] | None:
         # One fault is said by the detail already.
         "errors": [asdict(item) for item in error.errors] if len(error.errors) > 1 else [],
         "decided": bool(error.extra.get("winner")) and error.extra.get("state") not in AWAITING_PERSON,
-        **{name: error.extra.get(name) for name in ("winner", "action", "at", "holder")},
+        **{name: error.extra.get(name) for name in ("winner", "action", "at", "holder", "step_up")},
     }

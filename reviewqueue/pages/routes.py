@@ -53,6 +53,7 @@ urlpatterns = [
     path("handoffs/<uuid:handoff_id>/claim/", acts.claim, name="claim"),
     path("handoffs/<uuid:handoff_id>/release/", acts.release, name="release"),
     path("handoffs/<uuid:handoff_id>/decide/", acts.decide, name="decide"),
+    path("handoffs/<uuid:handoff_id>/step-up/", acts.step_up, name="step-up"),
     path("handoffs/<uuid:handoff_id>/reopen/", acts.reopen, name="reopen"),
     path("handoffs/<uuid:handoff_id>/undo/", acts.undo, name="undo"),
     path("handoffs/<uuid:handoff_id>/edit/", editing.edit, name="edit"),
