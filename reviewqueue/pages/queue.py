@@ -19,7 +19,7 @@ from checkpoints.models import Handoff
 from checkpoints.services import clock
 from checkpoints.types import Reason, State
 from reviewqueue.models import Claim, User
-from reviewqueue.pages import keyset, listing, waiting, words
+from reviewqueue.pages import keyset, listing, pacing, waiting, words
 from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, single_parameters, unchanged
 from reviewqueue.services import access
 from reviewqueue.services.access import Act
@@ -119,7 +119,12 @@ def queue(request: PersonRequest) -> HttpResponse:
     if is_partial(request):
         response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
     else:
-        response = render_page(request, "queue.html", {**context, **_empty_facts(found, given)}, here="queue")
+        response = render_page(
+            request,
+            "queue.html",
+            {**context, **_empty_facts(found, given), "pace": pacing.card(request, at)},
+            here="queue",
+        )
     response.headers["ETag"] = tag
     return response
 

@@ -26,6 +26,7 @@ from reviewqueue.pages import (
     findings,
     hashes,
     keeping,
+    pacing,
     panel,
     queue,
     resuming,
@@ -123,6 +124,7 @@ def show(
         "typed": typed or (kept.typed if kept else Typed()),
         "problem": problem_view(problem),
         "resumed": ("same" if kept.same else "changed") if kept else "",
+        "pace": pacing.card(request, at),
         "fresh": bool(kept) and keeping.factor_is_fresh(request),
     }
     return render_page(
