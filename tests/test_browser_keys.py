@@ -194,3 +194,22 @@ def test_confirming_who_one_is_leads_back_to_the_same_confirmation(visit, settin
         page.click("[data-approve]")
     expect(page.locator("[role=status] >> nth=0")).to_contain_text("Your approval counts: 1 of 2")
     assert reload(handoff).approvals_given == 1
+
+
+def test_offline_nothing_is_sent_and_nothing_is_lost(visit):
+    handoff = flagged(orchestrator())
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open(detail_url(handoff))
+    page.fill("#reason", "Not yet")
+    alice.context.set_offline(True)
+    expect(page.locator("[data-live-text]")).to_contain_text("Offline")
+    page.click("button:has-text('Abort')")
+    expect(page.locator(".toast")).to_contain_text("You are offline. Nothing was sent")
+    page.keyboard.press("Escape")
+    page.click("[data-approve]")
+    expect(page.locator("#confirm")).to_be_hidden()
+    alice.context.set_offline(False)
+    expect(page.locator("[data-live-text]")).to_contain_text("Live", timeout=8000)
+    assert page.input_value("#reason") == "Not yet"
+    assert reload(handoff).state == "flagged"

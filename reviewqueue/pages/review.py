@@ -223,13 +223,16 @@ def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at
         "state_words": words.STATES[State(handoff.state)],
         "now": at,
         "place": place,
+        "later": _later(handoff),
         "here": reverse("review:detail", args=[handoff.pk]) + (place.suffix if place else ""),
     }
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
     claim = queue.live_claim(handoff, at)
+    later = _later(handoff)
     parts = (
+        later and later.pk,
         handoff.pk,
         handoff.version,
         claim and (claim.holder_id, claim.expires_at),
@@ -245,6 +248,14 @@ def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpRespons
     response = render(request, "handoff.html#live", context)
     response.headers["ETag"] = tag
     return response
+
+
+def _later(handoff: Handoff) -> Handoff | None:
+    """The newest checkpoint of the same session and task after this one, where this one still waits."""
+    if handoff.state not in AWAITING_PERSON:
+        return None
+    rows = Handoff.objects.filter(session=handoff.session, handoff_sequence__gt=handoff.handoff_sequence)
+    return rows.filter(task_id=handoff.task_id).order_by("-handoff_sequence").first()
 
 
 def _following(request: PersonRequest, at: datetime) -> queue.QueueRow | None:
