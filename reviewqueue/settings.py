@@ -322,4 +322,9 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "checkpoints.sweep", "schedule": 1.0, "options": {"expires": 5}},
     "simulate": {"task": "reviewqueue.simulate", "schedule": 2.0, "options": {"expires": 2}},
+    "forget-old-drafts": {
+        "task": "reviewqueue.forget_old_drafts",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
 }

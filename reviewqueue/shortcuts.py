@@ -51,6 +51,8 @@ ACTIONS: dict[str, Action] = {
         Action("previous", "Previous row or finding", "k", _LIST_AND_ITEM),
         Action("claim", "Claim", "c", _LIST_AND_ITEM),
         Action("release", "Release the claim; without one, back", "u", _LIST_AND_ITEM),
+        Action("choose", "Choose the row for an act on several", "x", (Scope.LIST,)),
+        Action("density", "Compact or comfortable rows", ".", (Scope.LIST,)),
         Action("finding", "Next finding", "i", (Scope.ITEM,)),
         Action("reason", "To the reason", "r", (Scope.ITEM, Scope.EDIT)),
         Action("decide", "To the confirmation of an approval", "a", (Scope.ITEM,)),

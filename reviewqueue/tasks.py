@@ -7,7 +7,7 @@ import contextlib
 from celery import shared_task
 from kombu.exceptions import OperationalError
 
-from reviewqueue.services import simulating
+from reviewqueue.services import edit_drafts, simulating
 
 
 @shared_task(name="reviewqueue.simulate", ignore_result=True)
@@ -19,3 +19,9 @@ def simulate() -> None:
             simulate.apply_async(expires=30)
     else:
         simulating.give_up()
+
+
+@shared_task(name="reviewqueue.forget_old_drafts", ignore_result=True)
+def forget_old_drafts() -> None:
+    """Delete what nobody went on with for a month."""
+    edit_drafts.forget_old_drafts()

@@ -6,12 +6,13 @@ import gzip
 import json
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from reviewqueue.models import Role
+from reviewqueue.models import Role, SavedView
 from reviewqueue.services import claiming, deciding
 from tests.browser import Visitor
 from tests.characters import (
@@ -208,14 +209,27 @@ def test_the_theme_changes_at_once_and_is_kept(visit):
 
 
 def test_hostile_text_runs_nothing_and_loads_nothing(visit):
-    handoff = judged(orchestrator(), document(**everywhere(" ".join(CORPUS))))
-    alice = visit(person(Role.SENIOR_OPERATOR))
+    hostile = everywhere(" ".join(CORPUS))
+    handoff = judged(orchestrator(), document(**hostile))
+    senior = person(Role.SENIOR_OPERATOR)
+    alice = visit(senior)
+    for number, text in enumerate(CORPUS[:8]):
+        SavedView.objects.create(
+            owner=senior,
+            name=f"{number}{text}"[:60],
+            query=urlencode({"q": text}),
+            created_at=handoff.received_at,
+        )
     session = handoff.session.session_id
     for path in (
         detail_url(handoff),
         f"/queue/?session={session}",
         f"/handoffs/?session={session}",
         f"/sessions/{session}/",
+        f"{detail_url(handoff)}edit/",
+        f"/queue/?{urlencode({'q': CORPUS[0], 'session': session})}",
+        f"/search/?{urlencode({'q': CORPUS[0]})}",
+        "/queue/views/",
     ):
         alice.open(path)
         alice.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true })")
@@ -240,6 +254,8 @@ def addresses() -> list[tuple[Role, str]]:
     return [
         (senior, f"/queue/?session={session}"),
         (senior, f"/queue/?session={fresh('none')}"),
+        (senior, "/queue/?q=is:x%20severity:high"),
+        (senior, "/queue/views/"),
         *((senior, detail_url(handoff)) for handoff in (waiting, asked, two, rejected, done)),
         (senior, f"{detail_url(waiting)}edit/"),
         (senior, f"{detail_url(asked)}diff/?against=1"),
@@ -261,6 +277,9 @@ def addresses() -> list[tuple[Role, str]]:
     ]
 
 
+EDITOR = "editor.min"
+
+
 @dataclass
 class Survey:
     """What was measured on every page, each loaded once."""
@@ -273,13 +292,17 @@ class Survey:
     small: list[str] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
     heaviest: int = 0
+    with_editor: list[str] = field(default_factory=list)
 
     def measure(self, visitor: Visitor, path: str) -> None:
         page = visitor.page
         weight: list[int] = []
 
         def weigh(response: Any) -> None:
-            weight.append(_weight(response))
+            if EDITOR in response.url:
+                self.with_editor.append(path)
+            else:
+                weight.append(_weight(response))
 
         page.on("response", weigh)
         visitor.open(path)
@@ -365,6 +388,12 @@ def test_every_page_obeys_the_content_security_policy(survey):
 @surveyed
 def test_no_page_weighs_more_than_150_kilobytes(survey):
     assert 10_000 < survey.heaviest < 150_000
+
+
+@surveyed
+def test_the_editor_is_loaded_where_somebody_edits_and_nowhere_else(survey):
+    assert survey.with_editor
+    assert {path.rstrip("/").rpartition("/")[2] for path in survey.with_editor} == {"edit"}
 
 
 SMALL = """

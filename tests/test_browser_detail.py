@@ -50,6 +50,16 @@ def test_a_finding_is_opened_by_one_key_and_its_place_by_another(visit):
     expect(page.locator("#finding-1[data-opened]")).to_be_visible()
 
 
+def test_the_first_screen_holds_verdict_facts_choices_and_the_first_finding(visit):
+    _, handoff = two_checkpoints()
+    alice = visit(person(name="alice"), viewport={"width": 1360, "height": 900})
+    alice.open(detail_url(handoff))
+    for part in (".verdict", "[data-finding]", "[data-approve]"):
+        expect(alice.page.locator(part).first).to_be_in_viewport(ratio=1)
+    heights = alice.page.locator("[data-finding]").evaluate_all("all => all.map(item => item.clientHeight)")
+    assert max(heights) < 300
+
+
 def test_the_recommendation_waits_until_the_findings_were_opened(visit):
     handoff = two_findings()
     visitor = visit(person(name="alice"))

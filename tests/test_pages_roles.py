@@ -65,8 +65,12 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "step-up": ("POST", DECIDES),
     "reopen": ("POST", {SENIOR}),
     "edit": ("GET", DECIDES),
+    "edit-check": ("POST", DECIDES),
+    "bulk": ("POST", DECIDES),
+    "views": ("GET", SEES),
+    "view-remove": ("POST", SEES),
 }
-OPEN_TO_ALL = {"theme"}
+OPEN_TO_ALL = {"theme", "density"}
 
 
 @pytest.fixture
@@ -78,6 +82,7 @@ def address(db: None) -> dict[str, str]:
         "session_id": handoff.session.session_id,
         "reference": handoff.approval_ticket_reference,
         "token_id": str(uuid7()),
+        "view_id": str(uuid7()),
         "draft_id": str(begin(author=person()).pk),
         "number": "1",
         "comment_id": str(uuid7()),

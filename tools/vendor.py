@@ -21,7 +21,8 @@ FOLDER = ROOT / "static" / "vendor"
 
 
 def listed(text: str) -> list[dict[str, str]]:
-    """The entries of vendor.toml: package, version, source (in the package), target (in static/vendor), sha384."""
+    """The entries of vendor.toml: target (in static/vendor), sha384, and either package, version and source (in the
+    package) or `built_by`, the script that writes the target from pinned packages."""
     return list(tomllib.loads(text).get("file", []))
 
 
@@ -51,6 +52,12 @@ def differences(entries: list[dict[str, str]], folder: Path) -> list[str]:
 def fetch(entries: list[dict[str, str]]) -> dict[str, bytes]:
     """Contents by target. npm verifies each package against the hash its registry publishes."""
     contents: dict[str, bytes] = {}
+    for script in sorted({entry["built_by"] for entry in entries if "built_by" in entry}):
+        subprocess.run([str(ROOT / script)], check=True)
+        for entry in entries:
+            if entry.get("built_by") == script:
+                contents[entry["target"]] = (FOLDER / entry["target"]).read_bytes()
+    entries = [entry for entry in entries if "built_by" not in entry]
     with tempfile.TemporaryDirectory() as scratch:
         for name in sorted({f"{entry['package']}@{entry['version']}" for entry in entries}):
             command = ["npm", "pack", "--silent", "--pack-destination", scratch, name]

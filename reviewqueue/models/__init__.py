@@ -2,6 +2,7 @@
 
 from reviewqueue.models.claim import Claim
 from reviewqueue.models.comment import Comment, Mention
+from reviewqueue.models.edit_draft import EditDraft
 from reviewqueue.models.policy_draft import (
     PolicyDraft,
     PolicySimulation,
@@ -9,6 +10,7 @@ from reviewqueue.models.policy_draft import (
     SimulationPart,
 )
 from reviewqueue.models.preference import AfterDecision, Preference
+from reviewqueue.models.saved_view import SavedView
 from reviewqueue.models.user import Role, User
 from reviewqueue.models.viewing import OpenedFinding, Viewing
 
@@ -16,12 +18,14 @@ __all__ = [
     "AfterDecision",
     "Claim",
     "Comment",
+    "EditDraft",
     "Mention",
     "OpenedFinding",
     "PolicyDraft",
     "PolicySimulation",
     "Preference",
     "Role",
+    "SavedView",
     "SimulatedDifference",
     "SimulationPart",
     "User",

@@ -15,8 +15,8 @@ from checkpoints.errors import InvalidInput
 from checkpoints.models import Decision, Handoff
 from checkpoints.services import clock
 from reviewqueue.models import AfterDecision, User
-from reviewqueue.pages import keyset, listing, queue
-from reviewqueue.pages.shell import PersonRequest, single_parameters
+from reviewqueue.pages import addressing, keyset, listing, queue
+from reviewqueue.pages.shell import PersonRequest
 from reviewqueue.services.preferences import preferences_of
 
 LONGEST = 2000  # characters of a list's address
@@ -47,13 +47,13 @@ def place_of(request: PersonRequest) -> Place | None:
     text = sent.get("list")
     if text is None or len(text) > LONGEST:
         return None
-    known = queue.PARAMETERS - {*listing.CURSORS}
     try:
-        given = single_parameters(QueryDict(text), known=known)
+        given, faults = addressing.read_address(QueryDict(text))
+        given = {name: value for name, value in given.items() if name not in listing.CURSORS}
         queue.listed(given, request.user)
     except InvalidInput:
         return None
-    return Place(given)
+    return None if faults else Place(given)
 
 
 def next_of(

@@ -12,6 +12,7 @@ from checkpoints.checks.catalogue import CATALOGUE
 from checkpoints.models import CheckRun, Handoff
 from checkpoints.types import JSONValue
 from reviewqueue.pages import tree
+from reviewqueue.repairs import REPAIRABLE
 
 VALUE_LENGTH = 600
 LOOKED_BACK = 100  # checkpoints of the session
@@ -36,6 +37,11 @@ class ShownFinding:
     opened: bool = False
     since: int | None = None  # the first checkpoint of the unbroken run in which this code stands
     is_new: bool = False  # there was a checkpoint before, without it
+
+    @property
+    def repairable(self) -> bool:
+        """Whether the edit page knows repairs of such a finding; not all fit every document."""
+        return self.code in REPAIRABLE and not self.reported
 
     @property
     def stops(self) -> bool:

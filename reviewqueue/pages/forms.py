@@ -15,7 +15,7 @@ DECISION = ALWAYS | {
     "action", "reason", "content_digest", "version", "external_ticket", "target", "advice", "question",
     "asks_opened", "unopened", "list",
 }  # fmt: skip
-EDIT = ALWAYS | {"document", "reason", "content_digest", "version"}
+EDIT = ALWAYS | {"document", "reason", "content_digest", "version", "do"}
 REASON = ALWAYS | {"reason", "content_digest", "version"}  # what was on the screen may come along
 ANSWER, RECONCILE = "answer:", "reconcile:"
 LONGEST = 10_000  # characters of a typed text

@@ -10,7 +10,8 @@ from checkpoints.errors import InvalidInput
 from checkpoints.models import Handoff
 from checkpoints.types import State
 from reviewqueue.pages import keyset, listing, words
-from reviewqueue.pages.queue import NEWEST, why
+from reviewqueue.pages.queue import NEWEST
+from reviewqueue.pages.rows import why
 from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
 from reviewqueue.services.access import Act
 

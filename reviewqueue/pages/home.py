@@ -10,7 +10,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from reviewqueue.models import Role
-from reviewqueue.pages.shell import THEMES, PersonRequest, page
+from reviewqueue.pages.shell import DENSITIES, THEMES, PersonRequest, page
 
 HOMES = {
     Role.OPERATOR: "review:queue",
@@ -56,3 +56,11 @@ def theme(request: HttpRequest) -> HttpResponse:
     chosen = request.POST.get("theme", "")
     response = _back(request)
     return _keep(request, response, "theme", chosen) if chosen in THEMES else response
+
+
+@require_POST
+def density(request: HttpRequest) -> HttpResponse:
+    """Comfortable or compact rows for this browser."""
+    chosen = request.POST.get("density", "")
+    response = _back(request)
+    return _keep(request, response, "density", chosen) if chosen in DENSITIES else response

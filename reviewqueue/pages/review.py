@@ -28,7 +28,6 @@ from reviewqueue.pages import (
     keeping,
     pacing,
     panel,
-    queue,
     resuming,
     snapshot,
     tree,
@@ -36,6 +35,7 @@ from reviewqueue.pages import (
     words,
 )
 from reviewqueue.pages.forms import Typed
+from reviewqueue.pages.rows import QueueRow, live_claim, queue_row
 from reviewqueue.pages.shell import (
     PersonRequest,
     actor,
@@ -47,6 +47,7 @@ from reviewqueue.pages.shell import (
 )
 from reviewqueue.services.access import Act
 from reviewqueue.services.commenting import mark_mentions_read
+from reviewqueue.services.edit_drafts import others_editing
 from reviewqueue.services.reading import record_reading
 from reviewqueue.services.viewing import newest_run, opened_findings
 
@@ -144,7 +145,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
     submission = reread(body) if body is not None else None
     opened = opened_findings(handoff=handoff, user=request.user)
     found = findings.for_reader(findings.shown(newest_run(handoff)), handoff, opened)
-    view = panel.build(handoff, request.user, policy, decisions, queue.live_claim(handoff, at), at)
+    view = panel.build(handoff, request.user, policy, decisions, live_claim(handoff, at), at)
     return {
         **live_context(request, handoff, view, at),
         "verdict": verdict.verdict(
@@ -166,7 +167,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "attempts": attempts,
         "session": _session(handoff),
         "tickets": handoff.tickets.order_by("-issued_at"),
-        "row": queue.queue_row(handoff, request.user, at),
+        "row": queue_row(handoff, request.user, at),
         "following": None if view.waits or not view.decides else _following(request, at),
         "revisions": handoff.checkpoints.exclude(revision=1).order_by("revision"),
     }
@@ -221,6 +222,7 @@ def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at
         "handoff": handoff,
         "panel": view,
         "state_words": words.STATES[State(handoff.state)],
+        "writers": [draft.author for draft in others_editing(handoff=handoff, user=request.user)],
         "now": at,
         "place": place,
         "later": _later(handoff),
@@ -229,7 +231,7 @@ def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
-    claim = queue.live_claim(handoff, at)
+    claim = live_claim(handoff, at)
     later = _later(handoff)
     parts = (
         later and later.pk,
@@ -237,6 +239,7 @@ def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpRespons
         handoff.version,
         claim and (claim.holder_id, claim.expires_at),
         request.user.public_id,
+        [draft.author_id for draft in others_editing(handoff=handoff, user=request.user)],
     )
     tag = '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:24] + '"'
     if (same := unchanged(request, tag)) is not None:
@@ -258,10 +261,10 @@ def _later(handoff: Handoff) -> Handoff | None:
     return rows.filter(task_id=handoff.task_id).order_by("-handoff_sequence").first()
 
 
-def _following(request: PersonRequest, at: datetime) -> queue.QueueRow | None:
+def _following(request: PersonRequest, at: datetime) -> QueueRow | None:
     """Where to go from a handoff that is decided."""
     found = advancing.next_of(advancing.place_of(request), request.user, at)
-    return queue.queue_row(found, request.user, at) if found else None
+    return queue_row(found, request.user, at) if found else None
 
 
 def _facts(handoff: Handoff, submission: Submission | None, policy: CheckPolicy) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from django.urls import path
 from reviewqueue.pages import (
     acts,
     audit,
+    bulk,
     commenting,
     dashboard,
     diff,
@@ -27,18 +28,23 @@ from reviewqueue.pages import (
     tickets,
     tokens,
     viewing,
+    views,
 )
 
 app_name = "review"
 urlpatterns = [
     path("", home.home, name="home"),
     path("theme/", home.theme, name="theme"),
+    path("density/", home.density, name="density"),
     path("settings/", preferences.settings, name="settings"),
     path("settings/keys/", preferences.keys, name="keys"),
     path("help/keys/", preferences.help_keys, name="help-keys"),
     path("pace/hide/", pacing.hide, name="pace-hide"),
     path("search/", searching.find, name="find"),
     path("queue/", queue.queue, name="queue"),
+    path("queue/bulk/", bulk.bulk, name="bulk"),
+    path("queue/views/", views.views, name="views"),
+    path("queue/views/<uuid:view_id>/remove/", views.remove, name="view-remove"),
     path("handoffs/", handoffs.handoffs, name="handoffs"),
     path("handoffs/<uuid:handoff_id>/", review.detail, name="detail"),
     path("handoffs/<uuid:handoff_id>/node/", review.node, name="node"),
@@ -59,6 +65,7 @@ urlpatterns = [
     path("handoffs/<uuid:handoff_id>/reopen/", acts.reopen, name="reopen"),
     path("handoffs/<uuid:handoff_id>/undo/", acts.undo, name="undo"),
     path("handoffs/<uuid:handoff_id>/edit/", editing.edit, name="edit"),
+    path("handoffs/<uuid:handoff_id>/edit/check/", editing.check, name="edit-check"),
     path("sessions/<str:session_id>/", sessions.session, name="session"),
     path("refusals/", refusals.refusals, name="refusals"),
     path("audit/", audit.audit, name="audit"),

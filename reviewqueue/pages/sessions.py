@@ -16,7 +16,7 @@ from checkpoints.services.clock import now
 from checkpoints.services.sessions import LISTED_GAPS, RunLine, overview, run_lines
 from checkpoints.types import State
 from reviewqueue.pages import keyset, listing, words
-from reviewqueue.pages.queue import why
+from reviewqueue.pages.rows import why
 from reviewqueue.pages.session_story import stories
 from reviewqueue.pages.shell import PersonRequest, page, render_page, single_parameters
 from reviewqueue.services.access import Act

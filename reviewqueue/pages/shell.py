@@ -21,6 +21,7 @@ from reviewqueue.services.access import Act
 from reviewqueue.services.claiming import actor_of
 
 THEMES = ("light", "dark")
+DENSITIES = ("comfortable", "compact")
 
 
 class PersonRequest(HttpRequest):
@@ -117,6 +118,7 @@ def frame(request: PersonRequest, here: str) -> dict[str, Any]:
     user = request.user
     works = access.may(user, Act.SEE_QUEUE)
     return {
+        "compact": request.COOKIES.get("density") == "compact",
         "clock": timezone.now(),
         "nav": {
             "here": here,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, DurationField, Exists, ExpressionWrapper, F, OuterRef, QuerySet
+from django.db.models.functions import Coalesce, Now
 
 from checkpoints.models import Handoff
-from reviewqueue.models import User
+from reviewqueue.models import Claim, User, Viewing
+from reviewqueue.pages.terms import Age
 
 MOST_COUNTED = 1000  # nobody plans by the exact length of a longer queue, and counting it costs
 MOST_REJECTED = 99  # these pile up while nobody looks: more than this is simply "many"
@@ -23,8 +25,16 @@ class Filters:
     finding: str = ""
     session: str = ""
     q: str = ""
+    states: tuple[str, ...] = ()  # of terms.IS
+    age: Age | None = None
 
-    def apply(self, rows: QuerySet[Handoff]) -> QuerySet[Handoff]:
+    def apply(self, rows: QuerySet[Handoff], user: User) -> QuerySet[Handoff]:
+        for state in self.states:
+            rows = STATES[state](rows, user)
+        if self.age is not None:
+            rows = rows.alias(since=Coalesce("flagged_at", "received_at"))
+            bound = Now() - self.age.span
+            rows = rows.filter(since__gt=bound) if self.age.younger else rows.filter(since__lte=bound)
         if self.severity is not None:
             rows = rows.filter(urgency=self.severity)
         if self.role:
@@ -38,6 +48,35 @@ class Filters:
             named = rows.filter(checkpoint_id=self.q)
             rows = named if named.exists() else rows.filter(title__icontains=self.q)
         return rows
+
+
+def _claims(**condition: object) -> Exists:
+    return Exists(Claim.objects.filter(handoff=OuterRef("pk"), expires_at__gt=Now(), **condition))
+
+
+def untold(rows: QuerySet[Handoff]) -> QuerySet[Handoff]:
+    """Nobody opened this revision or claimed it, and a quarter of the time until the deadline is gone."""
+    seen = Exists(Viewing.objects.filter(handoff=OuterRef("pk"), revision=OuterRef("revision")))
+    whole = ExpressionWrapper(F("review_deadline") - F("flagged_at"), DurationField())
+    quarter = ExpressionWrapper(whole / 4, DurationField())
+    late = ExpressionWrapper(Now() - quarter, DateTimeField())
+    return rows.awaiting_person().filter(~seen, ~_claims(), flagged_at__lt=late)  # type: ignore[attr-defined,no-any-return]
+
+
+#: What each value of `is:` means (terms.IS says it in words).
+STATES: dict[str, Callable[[QuerySet[Handoff], User], QuerySet[Handoff]]] = {
+    "unclaimed": lambda rows, user: rows.filter(~_claims()),
+    "claimed": lambda rows, user: rows.filter(_claims()),
+    "mine": lambda rows, user: rows.filter(_claims(holder=user)),
+    "untold": lambda rows, user: untold(rows),
+    "overdue": lambda rows, user: rows.filter(review_deadline__lte=Now()),
+    "edited": lambda rows, user: rows.filter(revision__gt=1),
+    "reopened": lambda rows, user: rows.filter(reopened=True),
+    "returned": lambda rows, user: rows.filter(last_attempt__gt=0, state="flagged"),
+    "escalated": lambda rows, user: rows.filter(state="escalated"),
+    "high-risk": lambda rows, user: rows.filter(risk="high"),
+    "half-approved": lambda rows, user: rows.filter(approvals_required__gte=2, approvals_given__gte=1),
+}
 
 
 def tab(name: str, user: User) -> QuerySet[Handoff]:

@@ -17,7 +17,7 @@ from checkpoints.services.policy import active
 from checkpoints.services.transition import announce, facts, lock
 from checkpoints.types import Actor
 from reviewqueue.models import Claim, User
-from reviewqueue.services.access import Act, require
+from reviewqueue.services.access import Act, may, require
 
 
 def actor_of(user: User, *, request_id: str | None = None, trace_id: str | None = None) -> Actor:
@@ -90,6 +90,46 @@ def release(*, handoff_id: UUID, reviewer: User, request: Actor | None = None) -
             announce(handoff_ids=[handoff.pk])
         fault("release.before_commit")
     fault("release.after_commit")
+
+
+def reassign(
+    *, handoff_id: UUID, by: User, to: User, reason: str = "", request: Actor | None = None
+) -> Claim | None:
+    """Give an item to another person, whoever holds it now. None where `to` holds it already.
+
+    Raises InvalidInput (422) for somebody who cannot claim, IllegalTransition (409) where nothing waits, NotAllowed.
+    """
+    require(by, Act.CLAIM)
+    if not may(to, Act.CLAIM):
+        text = f"{to.label} cannot decide, so a handoff cannot be given to them."
+        raise InvalidInput(text, slug="invalid-form", errors=[ProblemError("to", "unfit", text)])
+    with transaction.atomic(durable=True):
+        handoff, at = lock(handoff_id=handoff_id)
+        if handoff.state not in AWAITING_PERSON:
+            raise not_possible(handoff, "reassigned")
+        held = live_claim(handoff=handoff, at=at)
+        if held and held.holder_id == to.pk:
+            return None
+        until = at + timedelta(seconds=active().compiled.claim_seconds)
+        row, _ = Claim.objects.update_or_create(
+            handoff=handoff, defaults={"holder": to, "claimed_at": at, "expires_at": until}
+        )
+        audit.record(
+            audit.Entry(
+                action="handoff.reassigned",
+                actor=request or actor_of(by),
+                subject=("handoff", str(handoff.pk)),
+                at=at,
+                reason=reason.strip() or None,
+                before={"holder": held.holder.public_id} if held else None,
+                after={**facts(handoff), "holder": to.public_id},
+                policy_version=handoff.policy_version,
+            )
+        )
+        announce(handoff_ids=[handoff.pk])
+        fault("reassign.before_commit")
+    fault("reassign.after_commit")
+    return row
 
 
 def touch(*, handoff_id: UUID, reviewer: User) -> None:

@@ -45,7 +45,7 @@ def edit(
     require(reviewer, Act.DECIDE)
     if not reason.strip():
         raise reason_problem("Say what you changed and why. The sender and the next approver read it.")
-    edited = _parsed(document)
+    edited = parsed(document)
     actor = request or actor_of(reviewer)
     with transaction.atomic(durable=True):
         handoff, at = lock(handoff_id=handoff_id)
@@ -55,7 +55,7 @@ def edit(
         next_state(State(handoff.state), Event.EDIT)
         refuse_stale(handoff=handoff, content_digest=content_digest, version=version)
         refuse_if_claimed(handoff=handoff, reviewer=reviewer, at=at)
-        whole = _whole(handoff, edited)
+        whole = whole_of(handoff=handoff, edited=edited)
         seen = {"revision": handoff.revision, "content_digest": handoff.content_digest}
         detail = revise(
             handoff=handoff,
@@ -105,7 +105,8 @@ def editable_text(*, handoff: Handoff) -> str:
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
 
 
-def _parsed(text: str) -> JSONObject:
+def parsed(text: str) -> JSONObject:
+    """The editor's text by the strict rules of admission. Raises InvalidInput (422, or 413 where it is too large)."""
     limits = Limits(settings.BODY_BYTES, settings.BODY_DEPTH, settings.BODY_VALUES)
     try:
         return parse(text.encode("utf-8", "surrogatepass"), limits)
@@ -118,8 +119,8 @@ def _parsed(text: str) -> JSONObject:
         ) from refused
 
 
-def _whole(handoff: Handoff, edited: JSONObject) -> JSONObject:
-    """The whole document with the edit in it, protected members compared and hashes written anew."""
+def whole_of(*, handoff: Handoff, edited: JSONObject) -> JSONObject:
+    """The whole document with the edit in it and hashes written anew. Raises InvalidInput (422): protected."""
     form = FORMATS[handoff.format]
     if not form.editable:
         message = f"{form.title} documents are shown, not interpreted: they cannot be edited here."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from json import dumps
 
@@ -12,7 +12,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 
 from checkpoints.models import Decision, Handoff, Ticket
-from checkpoints.types import State, rfc3339
+from checkpoints.types import JSONObject, State, rfc3339
+from reviewqueue.services.rechecking import lines_of
 
 register = template.Library()
 
@@ -179,3 +180,9 @@ def _piece(text: str, name: str) -> str:
     if not name:
         return text
     return format_html('<span class="cp" title="{}">{}<span class="vh"> ({})</span></span>', name, text, name)
+
+
+@register.filter
+def patch_lines(patch: Sequence[JSONObject]) -> list[str]:
+    """RFC 6902 operations as lines of text."""
+    return lines_of(patch)

@@ -27,7 +27,19 @@ GOES = {
     "go-settings": ("review:settings", None),
 }
 WORKS = frozenset(
-    {"next", "previous", "claim", "release", "finding", "reason", "decide", "edit", "leave"}
+    {
+        "next",
+        "previous",
+        "claim",
+        "release",
+        "choose",
+        "density",
+        "finding",
+        "reason",
+        "decide",
+        "edit",
+        "leave",
+    }
 )  # for people who see handoffs
 FIXED = {
     Scope.EVERYWHERE: [("Go to anything", ("Ctrl K",))],

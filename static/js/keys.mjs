@@ -52,6 +52,12 @@ const ACTIONS = {
   reason: () => enter("#reason"),
   decide: () => press("[data-approve]:not([disabled])"),
   edit: () => press("a[data-edit]"),
+  choose() {
+    const box = document.activeElement?.closest?.("tr[data-row]")?.querySelector("[data-pick]");
+    box?.click();
+    return Boolean(box);
+  },
+  density: () => press("[data-density]:is(button)"),
   leave: () => press("a[data-back]"),
 };
 

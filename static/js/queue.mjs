@@ -66,5 +66,12 @@ document.addEventListener("htmx:before:swap", (event) => {
   announce(byId.size);
 });
 badge(document.getElementById("live")?.dataset.badge);
+
+// How many rows are ticked; the bar itself is shown by the stylesheet.
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-pick]")) return;
+  const count = document.querySelectorAll("[data-pick]:checked").length;
+  document.querySelector("[data-picked]").textContent = `${count} chosen`;
+});
 // On a phone the tabs scroll sideways: the one shown here must be in sight.
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });

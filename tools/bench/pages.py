@@ -5,8 +5,10 @@ Runs as a process of its own in the database of the environment: python -m tools
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import secrets
 import statistics
 import subprocess
 import sys
@@ -14,8 +16,11 @@ import time
 from typing import Any
 
 from reviewqueue.up.state import ROOT
+from tools.bench.documents import with_steps
 from tools.bench.figures import show
+from tools.bench.load import NUMBER
 from tools.bench.machine import Machine
+from tools.bench.past import drained
 
 OPEN = 50_000
 TIMES = 30
@@ -40,23 +45,54 @@ def addresses() -> dict[str, str]:
     """Name to address. The handoff is the first of the queue."""
     from checkpoints.models import Handoff
 
-    handoff = Handoff.objects.awaiting_person().select_related("session").order_by("-urgency").first()
+    handoff = (
+        Handoff.objects.awaiting_person()
+        .select_related("session", "orchestrator")
+        .order_by("-urgency")
+        .first()
+    )
     if handoff is None:
         raise RuntimeError("Nothing waits.")
+    large = _large(handoff)
     tabs = ("waiting", "mine", "second", "risk", "escalated", "rejected")
     return {
         **{f"queue_{tab}": f"/queue/?view={tab}" for tab in tabs},
         "queue_rare_word": "/queue/?q=40123",
         "queue_common_word": "/queue/?q=photographs",
-        "queue_terms": "/queue/?q=severity%3Amedium+role%3Abilling",
+        "queue_terms": "/queue/?severity=medium&role=billing&is=unclaimed",
+        "queue_untold": "/queue/?is=untold",
+        "queue_views": "/queue/views/",
         "handoffs": "/handoffs/",
         "handoff": f"/handoffs/{handoff.pk}/",
+        "handoff_of_100000_values": f"/handoffs/{large.pk}/",
         "edit": f"/handoffs/{handoff.pk}/edit/",
         "session": f"/sessions/{handoff.session.session_id}/",
         "audit": "/audit/",
         "dashboard": "/dashboard/",
         "policy": "/policy/",
     }
+
+
+def _large(beside: Any) -> Any:
+    """A handoff of the same orchestrator with nearly as many values as are admitted."""
+    from checkpoints.formats import admit as read
+    from checkpoints.models import Handoff
+    from checkpoints.services.admission import admit
+    from checkpoints.types import Actor
+
+    rows = [[number, "x" * 20, 1] for number in range(24_700)]
+    snapshot = {"user_intent": "Look", "key_facts": ["x"], "rows": rows}
+    document = json.loads(json.dumps(with_steps(1)).replace(NUMBER, secrets.token_hex(8)))
+    body = json.dumps(document | {"human_approval_required": True, "context_snapshot": snapshot}).encode()
+    name = beside.orchestrator.name
+    admitted = admit(
+        orchestrator=beside.orchestrator,
+        body=body,
+        submission=read(body),
+        actor=Actor("orchestrator", name, name),
+    )
+    drained()
+    return Handoff.objects.get(pk=admitted.handoff_id)
 
 
 def show_all(clients: dict[str, Any]) -> None:

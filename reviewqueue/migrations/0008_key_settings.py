@@ -12,7 +12,7 @@ REVOKES = "REVOKE ALL ON preference FROM reviewqueue_app;"
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reviewqueue", "0005_viewing_and_comments"),
+        ("reviewqueue", "0007_edit_drafts"),
     ]
 
     operations = [
