@@ -144,6 +144,7 @@ DRAIN_BATCH = env.int("DRAIN_BATCH", 64, validate=positive)
 # People
 APPROVALS_PER_MINUTE = env.int("APPROVALS_PER_MINUTE", 20, validate=not_negative)
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", False)
+STEP_UP_MINUTES = env.int("STEP_UP_MINUTES", 15, validate=positive)
 SIGN_INS_PER_MINUTE = env.int("SIGN_INS_PER_MINUTE", 120, validate=positive)
 SESSION_HOURS = env.int("SESSION_HOURS", 12, validate=positive)
 

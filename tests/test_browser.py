@@ -88,7 +88,7 @@ def test_the_whole_journey_by_keyboard(visit):
     expect(page.locator(f"#row-{first.pk}")).to_contain_text("you")
     keys.press("j")
     keys.press("Enter")
-    page.wait_for_url(f"**{detail_url(first)}")
+    page.wait_for_url(f"**{detail_url(first)}?list=*")
     keys.press("i")
     expect(page.locator("#finding-1")).to_be_focused()
     keys.press("Enter")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.cache import cache
 from playwright.sync_api import expect
 
 from reviewqueue.models import Role
-from tests.characters import flagged, fresh, orchestrator, person
+from tests.characters import flagged, fresh, high_risk, orchestrator, person, reload
+from tests.test_second_factor import code, enrol
 from tests.visiting import detail_url
 
 pytestmark = [pytest.mark.django_db, pytest.mark.browser, pytest.mark.full]
@@ -116,3 +121,95 @@ def test_single_keys_do_nothing_in_fields_or_with_modifiers(visit):
     expect(page.locator("#confirm")).to_be_hidden()
     expect(page.locator(".claimbar")).to_contain_text("Nobody has claimed it")
     assert page.url.endswith(detail_url(handoff))
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_decision_leads_to_the_next_and_forgets_only_its_own_text(visit, script):
+    owner, session = orchestrator(), fresh("session")
+    first = flagged(owner, session_id=session, task_id="T-1")
+    second = flagged(owner, session_id=session, handoff_sequence=2, task_id="T-2")
+    alice = visit(person(name="alice"), java_script_enabled=script)
+    page = alice.page
+    alice.open(f"/queue/?session={session}")
+    page.click(f"#row-{second.pk} a[data-open]")
+    page.fill("#reason", "Not decided yet")
+    alice.open(f"/queue/?session={session}")
+    page.click(f"#row-{first.pk} a[data-open]")
+    page.fill("#reason", "Wrong customer")
+    page.click("button:has-text('Abort')")
+    page.wait_for_url(f"**{detail_url(second)}?list=*")
+    expect(page.locator("[role=status]")).to_contain_text("Aborted.")
+    if script:
+        assert page.input_value("#reason") == "Not decided yet"
+        assert page.evaluate("Object.keys(sessionStorage)") == [f"kept:{detail_url(second)}:reason"]
+    page.click("text=Back to it")
+    page.wait_for_url(f"**{detail_url(first)}#decision")
+    expect(page.locator("#decision")).to_contain_text("nothing left to decide")
+
+
+def forget_the_factor(visitor: Any) -> None:
+    """As if the factor of this session had been used an hour ago."""
+    name = next(item["value"] for item in visitor.context.cookies() if item["name"] == "session")
+    session = SessionStore(name)
+    for record in session["account_authentication_methods"]:
+        record["at"] -= 3600
+    session.save()
+
+
+@pytest.mark.ignore_template_errors
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_confirming_who_one_is_leads_back_to_the_same_confirmation(visit, settings, script):
+    settings.REQUIRE_SECOND_FACTOR = True
+    alice = person(Role.SENIOR_OPERATOR, name="alice")
+    secret = enrol(alice)
+    cache.clear()
+    handoff = high_risk(orchestrator())
+    visitor = visit(java_script_enabled=script).sign_in(alice)
+    page = visitor.page
+    page.fill("input[name=code]", code(secret))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/queue/")
+    forget_the_factor(visitor)
+    cache.clear()
+    visitor.open(detail_url(handoff))
+    page.fill("#reason", "I asked the customer")
+    page.click("[data-approve]")
+    if script:
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#problem")).to_contain_text("Confirm that it is you")
+    page.fill("#reason", "I asked the customer, twice")
+    page.click("[data-step-up]")
+    page.fill("#id_code", "000000")
+    page.keyboard.press("Enter")
+    expect(page.locator("#code-error")).to_be_visible()
+    page.fill("#id_code", code(secret))
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{detail_url(handoff)}#decision")
+    assert page.input_value("#reason") == "I asked the customer, twice"
+    assert reload(handoff).approvals_given == 0
+    if script:
+        expect(page.locator("#confirm")).to_be_visible()
+        page.keyboard.press("Control+Enter")
+    else:
+        page.click("[data-approve]")
+    expect(page.locator("[role=status] >> nth=0")).to_contain_text("Your approval counts: 1 of 2")
+    assert reload(handoff).approvals_given == 1
+
+
+def test_offline_nothing_is_sent_and_nothing_is_lost(visit):
+    handoff = flagged(orchestrator())
+    alice = visit(person(name="alice"))
+    page = alice.page
+    alice.open(detail_url(handoff))
+    page.fill("#reason", "Not yet")
+    alice.context.set_offline(True)
+    expect(page.locator("[data-live-text]")).to_contain_text("Offline")
+    page.click("button:has-text('Abort')")
+    expect(page.locator(".toast")).to_contain_text("You are offline. Nothing was sent")
+    page.keyboard.press("Escape")
+    page.click("[data-approve]")
+    expect(page.locator("#confirm")).to_be_hidden()
+    alice.context.set_offline(False)
+    expect(page.locator("[data-live-text]")).to_contain_text("Live", timeout=8000)
+    assert page.input_value("#reason") == "Not yet"
+    assert reload(handoff).state == "flagged"

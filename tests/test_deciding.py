@@ -22,7 +22,8 @@ from checkpoints.services.policy import publish
 from checkpoints.types import Actor, JSONObject
 from reviewqueue.models import Role
 from reviewqueue.services import claiming
-from reviewqueue.services.deciding import TooFast, decide, reopen, undo
+from reviewqueue.services.approvers import TooFast
+from reviewqueue.services.deciding import decide, reopen, undo
 from tests import characters
 
 

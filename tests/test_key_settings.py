@@ -19,10 +19,8 @@ KEYS = "/settings/keys/"
 
 
 def data(response: Any) -> dict[str, Any]:
-    found = re.search(
-        r'<script id="key-data" type="application/json">(.*?)</script>', response.content.decode()
-    )
-    value: dict[str, Any] = json.loads(found[1])
+    found = re.search(r'data-keys="([^"]*)"', response.content.decode())
+    value: dict[str, Any] = json.loads(unescape(found[1]))
     return value
 
 

@@ -61,6 +61,8 @@ TABLE: dict[str, tuple[str, set[Role]]] = {
     "release": ("POST", DECIDES),
     "decide": ("POST", DECIDES),
     "undo": ("POST", DECIDES),
+    "pace-hide": ("POST", DECIDES),
+    "step-up": ("POST", DECIDES),
     "reopen": ("POST", {SENIOR}),
     "edit": ("GET", DECIDES),
     "edit-check": ("POST", DECIDES),

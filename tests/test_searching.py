@@ -12,6 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from reviewqueue.models import Role
 from reviewqueue.services import searching
+from reviewqueue.services.claiming import actor_of
+from reviewqueue.services.saving import save_view
 from tests.characters import approved, flagged, fresh, orchestrator, person
 from tests.visiting import detail_url, page_text, signed_in
 
@@ -86,6 +88,17 @@ def test_pages_and_views_are_found_by_their_words(db):
     assert asked(client, "aud")[0] == "/audit/"
     assert asked(client, "high ri")[0] == "/queue/?view=risk"
     assert asked(client, "zzz nowhere") == ["/queue/?q=zzz+nowhere", "/handoffs/?q=zzz+nowhere"]
+
+
+def test_saved_views_are_found_by_ones_own_name_for_them(db):
+    alice, bob = person(name="alice"), person(name="bob")
+    for shared, name in ((False, "Late refunds"), (True, "Refunds of all")):
+        save_view(
+            owner=alice, name=name, query=f"role={name.split()[-1]}", shared=shared, actor=actor_of(alice)
+        )
+    assert asked(signed_in(alice), "refunds")[:2] == ["/queue/?role=refunds", "/queue/?role=all"]
+    assert "/queue/?role=refunds" not in asked(signed_in(bob), "refunds")
+    assert "/queue/?role=all" in asked(signed_in(bob), "refunds")
 
 
 def test_without_script_the_same_is_a_page(db):

@@ -6,17 +6,20 @@ Each answers 303, or the page with what went wrong and everything that was typed
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import urlencode
 from uuid import UUID
 
+from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 
 from checkpoints.errors import NotFound, ReviewQueueError
-from checkpoints.models import Handoff
+from checkpoints.models import Action, Handoff
 from checkpoints.services import clock
 from checkpoints.types import State
-from reviewqueue.pages import forms, review
+from reviewqueue.pages import advancing, forms, keeping, review
 from reviewqueue.pages.home import safe_next
 from reviewqueue.pages.shell import PersonRequest, actor, page
 from reviewqueue.services import claiming, deciding
@@ -67,20 +70,50 @@ def attempt(
 def decide(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
     def act(posted: QueryDict) -> HttpResponse:
         values = forms.read(posted, forms.DECISION, prefixes=(forms.ANSWER, forms.RECONCILE))
-        form = forms.decision(values)
+        form = replace(forms.decision(values), factor_is_fresh=keeping.factor_is_fresh(request))
+        place = advancing.place_of(request)
+        before = Handoff.objects.filter(pk=handoff_id).first()  # where it stood in the list
         deciding.decide(handoff_id=handoff_id, reviewer=request.user, form=form, request=actor(request))
-        messages.success(request, DONE.get(form.action) or _approved(handoff_id))
-        return back(request, handoff_id)
+        keeping.forget(request, handoff_id)
+        here = reverse("review:detail", args=[handoff_id])
+        leads_to = (
+            advancing.destination(place, request.user, before)
+            if place and before
+            else safe_next(request, here)
+        )
+        messages.success(request, _told(form.action, handoff_id, leads_to))
+        return see_other(leads_to)
 
     return attempt(request, handoff_id, act)
 
 
-def _approved(handoff_id: UUID) -> str:
+def _told(action: str, handoff_id: UUID, leads_to: str) -> str:
     handoff = Handoff.objects.get(pk=handoff_id)
+    text = DONE.get(action) or _approved(handoff)
+    can_undo = action == Action.APPROVE and handoff.state == State.APPROVED
+    return advancing.flash(text, handoff, leads_to=leads_to, can_undo=can_undo)
+
+
+def _approved(handoff: Handoff) -> str:
     if handoff.state == State.APPROVED.value:
         return f"Approved with ticket {handoff.approval_ticket_reference}. You can take it back until it is sent."
     counted = f"{handoff.approvals_given} of {handoff.approvals_required}"
     return f"Your approval counts: {counted}. Another person has to approve too."
+
+
+@page(may=Act.DECIDE, methods=("POST",))
+def step_up(request: PersonRequest, handoff_id: UUID) -> HttpResponse:
+    """Keep the decision form and go to the second factor, from which the way leads back to the filled-in form."""
+
+    def act(posted: QueryDict) -> HttpResponse:
+        values = forms.read(posted, forms.DECISION, prefixes=(forms.ANSWER, forms.RECONCILE))
+        keeping.keep(request, handoff_id, values)
+        place = advancing.place_of(request)
+        here = reverse("review:detail", args=[handoff_id]) + (place.suffix if place else "")
+        route = "mfa_reauthenticate" if is_mfa_enabled(request.user) else "mfa_activate_totp"
+        return see_other(f"{reverse(route)}?{urlencode({'next': f'{here}#decision'})}")
+
+    return attempt(request, handoff_id, act)
 
 
 @page(may=Act.CLAIM, methods=("POST",))

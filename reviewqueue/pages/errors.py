@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from checkpoints.errors import ReviewQueueError
 from checkpoints.services import storage
 
+TEXTS = {
+    "reason": "Reason",
+    "question": "Question to the sender",
+    "comment": "Comment",
+    "text": "Comment",
+    "document": "Document",
+    "note": "Note",
+}  # what people write at length, by the field's name
 TITLES = {
     400: "This request cannot be used",
+    401: "You are signed out",
     403: "You may not do this",
     404: "There is nothing at this address",
     405: "This address does not answer that way",
@@ -42,9 +53,13 @@ def problem_page(request: HttpRequest, error: ReviewQueueError) -> HttpResponse:
     return response
 
 
-def error_page(request: HttpRequest, status: int, detail: str, *, title: str | None = None) -> HttpResponse:
+def error_page(
+    request: HttpRequest, status: int, detail: str, *, title: str | None = None, sign_in: str = ""
+) -> HttpResponse:
     """A plain page without the frame: it must render when half of the application does not."""
     context = {
+        "typed": typed_texts(request),
+        "sign_in": sign_in,
         "status": status,
         "heading": title or TITLES.get(status, TITLES[500 if status >= 500 else 400]),
         "detail": detail,
@@ -52,6 +67,27 @@ def error_page(request: HttpRequest, status: int, detail: str, *, title: str | N
         "request_id": getattr(request, "request_id", ""),
     }
     return render(request, "error.html", context, status=status)
+
+
+def typed_texts(request: HttpRequest) -> list[tuple[str, str]]:
+    """What a person wrote in the form that failed, label and text each: an error page never swallows it."""
+    try:
+        return [
+            (label, text) for name, label in TEXTS.items() if (text := request.POST.get(name, "").strip())
+        ]
+    except Exception:  # noqa: BLE001 a body that cannot be read holds nothing to show, and this page must render
+        return []
+
+
+def signed_out(request: HttpRequest, back: str) -> HttpResponse:
+    """401 for a form whose session ended: nothing was done, what was written stands here, and the way back in."""
+    query = urlencode({"next": back})
+    return error_page(
+        request,
+        401,
+        "Your session ended before this form arrived, so nothing was decided.",
+        sign_in=f"{reverse('account_login')}?{query}",
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -71,6 +107,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     away = storage.is_away(error=sys.exception())
     status = 503 if away else 500
     context: dict[str, Any] = {
+        "typed": typed_texts(request),
+        "sign_in": "",
         "status": status,
         "heading": TITLES[status],
         "detail": "The database does not answer now."

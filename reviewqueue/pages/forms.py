@@ -13,7 +13,7 @@ from reviewqueue.services.deciding import DecisionForm
 ALWAYS = frozenset({"csrfmiddlewaretoken", "next"})
 DECISION = ALWAYS | {
     "action", "reason", "content_digest", "version", "external_ticket", "target", "advice", "question",
-    "asks_opened", "unopened",
+    "asks_opened", "unopened", "list",
 }  # fmt: skip
 EDIT = ALWAYS | {"document", "reason", "content_digest", "version", "do"}
 REASON = ALWAYS | {"reason", "content_digest", "version"}  # what was on the screen may come along

@@ -105,6 +105,11 @@ def take[Row: Model](
     )
 
 
+def cursor(row: Model, columns: Sequence[Column]) -> str:
+    """The cursor of a row, for the page after or before it."""
+    return _encode(row, columns)
+
+
 def _beyond(columns: Sequence[Column], values: Sequence[Any], *, backwards: bool) -> Q:
     condition = Q(pk__in=[])
     same = Q()

@@ -26,6 +26,12 @@ def link(path: str, parameters: Mapping[str, str]) -> str:
     return path + (f"?{urlencode(kept)}" if kept else "")
 
 
+def suffix(given: Mapping[str, str]) -> str:
+    """What a link from a list adds, so that the page behind it knows the list: `?list=` and the list's own query."""
+    kept = {name: value for name, value in given.items() if value and name not in CURSORS}
+    return f"?{urlencode({'list': urlencode(kept)})}"
+
+
 def texts(given: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """The filters as trimmed text. Raises InvalidInput (400) for NUL or more than 300 characters."""
     found = {name: given.get(name, "").strip() for name in names}

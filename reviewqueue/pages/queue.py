@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,8 +18,8 @@ from checkpoints.errors import InvalidInput
 from checkpoints.models import Handoff
 from checkpoints.services import clock
 from reviewqueue.models import User
-from reviewqueue.pages import addressing, keyset, listing, terms, waiting
-from reviewqueue.pages.rows import QueueRow, live_claim, queue_row
+from reviewqueue.pages import addressing, keyset, listing, pacing, terms, waiting
+from reviewqueue.pages.rows import live_claim, queue_row
 from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, unchanged
 from reviewqueue.services import access
 from reviewqueue.services.access import Act
@@ -50,15 +50,12 @@ ORDER_OF_NEWEST = "Newest first"
 @page(may=Act.SEE_QUEUE)
 def queue(request: PersonRequest) -> HttpResponse:
     given, faults = addressing.read_address(request.GET)
-    view = given.get("view", "waiting")
-    if view not in TABS:
-        raise InvalidInput(f"“view” is one of {', '.join(TABS)}.", status=400)
+    view = read_view(given)
     filters = addressing.read_filters(given)
     path = reverse("review:queue")
     if not faults and not is_partial(request) and dict(request.GET.items()) != given:
         return HttpResponseRedirect(listing.link(path, given))
-    columns = NEWEST if view == "rejected" else URGENCY
-    rows = filters.apply(waiting.tab(view, request.user), request.user)
+    rows, columns = listed(given, request.user)
     found = keyset.take(
         rows.select_related("session", "orchestrator", "claim__holder"),
         columns,
@@ -94,6 +91,7 @@ def queue(request: PersonRequest) -> HttpResponse:
         "states": terms.IS,
         "poll": "" if faults else request.get_full_path(),
         "here": listing.link(path, given),
+        "place": listing.suffix(given),
         **listing.around(path, given, found),
         "decides": access.may(request.user, Act.DECIDE),
         "picks": access.may(request.user, Act.DECIDE) and view != "rejected",
@@ -104,18 +102,25 @@ def queue(request: PersonRequest) -> HttpResponse:
     if is_partial(request):
         response = render(request, "queue.html#live", {**context, "badge": waiting.badge()})
     else:
-        more = {**_empty_facts(found, given), **addressing.suggestions()}
+        more = {**_empty_facts(found, given), **addressing.suggestions(), "pace": pacing.card(request, at)}
         status = 400 if faults else 200
         response = render_page(request, "queue.html", {**context, **more}, here="queue", status=status)
     response.headers["ETag"] = tag
     return response
 
 
-def most_urgent(user: User, at: datetime) -> QueueRow | None:
-    """The first item of the queue that nobody else works on: where to go after a decision."""
-    rows = waiting.tab("waiting", user).exclude(Q(claim__expires_at__gt=at) & ~Q(claim__holder=user))
-    first = rows.order_by(*(column.ordering(backwards=False) for column in URGENCY)).first()
-    return queue_row(first, user, at) if first else None
+def listed(given: Mapping[str, str], user: User) -> tuple[QuerySet[Handoff], tuple[keyset.Column, ...]]:
+    """The rows of the list at an address, and their order. Raises InvalidInput (400) as the page does."""
+    view = read_view(given)
+    columns = NEWEST if view == "rejected" else URGENCY
+    return addressing.read_filters(given).apply(waiting.tab(view, user), user), columns
+
+
+def read_view(given: Mapping[str, str]) -> str:
+    view = given.get("view", "waiting")
+    if view not in TABS:
+        raise InvalidInput(f"“view” is one of {', '.join(TABS)}.", status=400)
+    return view
 
 
 def _tab(name: str, given: Mapping[str, str], count: str, current: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from checkpoints.errors import InvalidInput, NotFound, ReviewQueueError
 from checkpoints.formats import FORMATS, reread
@@ -19,12 +20,14 @@ from checkpoints.services import clock
 from checkpoints.services.policy import of_version
 from checkpoints.types import CheckPolicy, State, Submission
 from reviewqueue.pages import (
+    advancing,
     comments,
     comparing,
     findings,
     hashes,
+    keeping,
+    pacing,
     panel,
-    queue,
     resuming,
     snapshot,
     tree,
@@ -32,7 +35,7 @@ from reviewqueue.pages import (
     words,
 )
 from reviewqueue.pages.forms import Typed
-from reviewqueue.pages.rows import live_claim, queue_row
+from reviewqueue.pages.rows import QueueRow, live_claim, queue_row
 from reviewqueue.pages.shell import (
     PersonRequest,
     actor,
@@ -116,7 +119,15 @@ def show(
     status: int = 200,
 ) -> HttpResponse:
     """The page; after a refused decision with the panel that says why, and the typed text kept."""
-    context = {**_context(request, handoff, at), "typed": typed or Typed(), "problem": problem_view(problem)}
+    kept = keeping.kept_for(request, handoff) if typed is None else None
+    context = {
+        **_context(request, handoff, at),
+        "typed": typed or (kept.typed if kept else Typed()),
+        "problem": problem_view(problem),
+        "resumed": ("same" if kept.same else "changed") if kept else "",
+        "pace": pacing.card(request, at),
+        "fresh": bool(kept) and keeping.factor_is_fresh(request),
+    }
     return render_page(
         request,
         "handoff.html",
@@ -157,7 +168,7 @@ def _context(request: PersonRequest, handoff: Handoff, at: datetime) -> dict[str
         "session": _session(handoff),
         "tickets": handoff.tickets.order_by("-issued_at"),
         "row": queue_row(handoff, request.user, at),
-        "following": None if view.waits or not view.decides else queue.most_urgent(request.user, at),
+        "following": None if view.waits or not view.decides else _following(request, at),
         "revisions": handoff.checkpoints.exclude(revision=1).order_by("revision"),
     }
 
@@ -206,18 +217,24 @@ def read_body(handoff: Handoff) -> bytes | None:
 
 def live_context(request: PersonRequest, handoff: Handoff, view: panel.Panel, at: datetime) -> dict[str, Any]:
     """What the poll of the page may replace: never the form that somebody is typing into."""
+    place = advancing.place_of(request)
     return {
         "handoff": handoff,
         "panel": view,
         "state_words": words.STATES[State(handoff.state)],
         "writers": [draft.author for draft in others_editing(handoff=handoff, user=request.user)],
         "now": at,
+        "place": place,
+        "later": _later(handoff),
+        "here": reverse("review:detail", args=[handoff.pk]) + (place.suffix if place else ""),
     }
 
 
 def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpResponse:
     claim = live_claim(handoff, at)
+    later = _later(handoff)
     parts = (
+        later and later.pk,
         handoff.pk,
         handoff.version,
         claim and (claim.holder_id, claim.expires_at),
@@ -234,6 +251,20 @@ def _live(request: PersonRequest, handoff: Handoff, at: datetime) -> HttpRespons
     response = render(request, "handoff.html#live", context)
     response.headers["ETag"] = tag
     return response
+
+
+def _later(handoff: Handoff) -> Handoff | None:
+    """The newest checkpoint of the same session and task after this one, where this one still waits."""
+    if handoff.state not in AWAITING_PERSON:
+        return None
+    rows = Handoff.objects.filter(session=handoff.session, handoff_sequence__gt=handoff.handoff_sequence)
+    return rows.filter(task_id=handoff.task_id).order_by("-handoff_sequence").first()
+
+
+def _following(request: PersonRequest, at: datetime) -> QueueRow | None:
+    """Where to go from a handoff that is decided."""
+    found = advancing.next_of(advancing.place_of(request), request.user, at)
+    return queue_row(found, request.user, at) if found else None
 
 
 def _facts(handoff: Handoff, submission: Submission | None, policy: CheckPolicy) -> dict[str, Any]:
@@ -292,7 +323,7 @@ def problem_view(error: ReviewQueueError | None) -> dict[str, Any] | None:
         return None
     titles = {
         409: "Your decision was not carried out",
-        403: "You may not decide this way",
+        403: "Confirm that it is you" if error.extra.get("step_up") else "You may not decide this way",
         422: "Something is missing or does not fit",
         429: "That was too fast",
         503: "This cannot be done right now",
@@ -304,5 +335,5 @@ def problem_view(error: ReviewQueueError | None) -> dict[str, Any] | None:
         # One fault is said by the detail already.
         "errors": [asdict(item) for item in error.errors] if len(error.errors) > 1 else [],
         "decided": bool(error.extra.get("winner")) and error.extra.get("state") not in AWAITING_PERSON,
-        **{name: error.extra.get(name) for name in ("winner", "action", "at", "holder")},
+        **{name: error.extra.get(name) for name in ("winner", "action", "at", "holder", "step_up")},
     }

@@ -17,6 +17,7 @@ from reviewqueue.pages import queue, words
 from reviewqueue.pages.shell import PersonRequest, is_partial, page, render_page, single_parameters
 from reviewqueue.services import access, searching
 from reviewqueue.services.access import Act
+from reviewqueue.services.saving import visible
 
 MOST_PAGES = 6
 
@@ -59,7 +60,12 @@ PLACES = (
 )
 VIEWS = tuple(
     Destination(
-        label, "review:queue", "queue", Act.SEE_QUEUE, "view queue", "" if name == "waiting" else name
+        label,
+        "review:queue",
+        "queue",
+        Act.SEE_QUEUE,
+        "view queue",
+        "" if name == "waiting" else f"view={name}",
     )
     for name, label in queue.TABS.items()
 )
@@ -86,11 +92,18 @@ def _groups(person: User, text: str) -> Iterator[tuple[str, list[Entry]]]:
     ]
     yield "Exactly this name", [entry for exact, _, entry in named if exact]
     yield "Pages", _places(PLACES, person, text)[:MOST_PAGES]
-    yield "Views of the queue", _places(VIEWS, person, text)
+    yield "Views of the queue", _places((*VIEWS, *_saved(person)), person, text)
     for title in ("Handoffs", "Sessions", "Tickets"):
         yield title, [entry for exact, kind, entry in named if kind == title and not exact]
     if text and access.may(person, Act.SEE_QUEUE):
         yield "Search through titles", [_titles("queue", "Waiting", text), _titles("handoffs", "All", text)]
+
+
+def _saved(person: User) -> Iterator[Destination]:
+    """One's own saved views and the shared ones: at most some hundreds of short rows."""
+    if access.may(person, Act.SEE_QUEUE):
+        for view in visible(person):
+            yield Destination(view.name, "review:queue", "queue", Act.SEE_QUEUE, "saved view", view.query)
 
 
 def _places(places: tuple[Destination, ...], person: User, text: str) -> list[Entry]:
@@ -102,7 +115,7 @@ def _places(places: tuple[Destination, ...], person: User, text: str) -> list[En
         if place.may is not None and not access.may(person, place.may):
             continue
         if all(any(word.startswith(part) for word in known) for part in asked):
-            href = reverse(place.route) + (f"?view={place.query}" if place.query else "")
+            href = reverse(place.route) + (f"?{place.query}" if place.query else "")
             found.setdefault(href, Entry(href, place.title, place.icon))
     return list(found.values())
 

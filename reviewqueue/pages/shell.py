@@ -65,6 +65,8 @@ def _answer(
         if is_partial(request):
             return HttpResponse(status=401)
         parent = request.path.rstrip("/").rpartition("/")[0] + "/"
+        if request.method == "POST" and errors.typed_texts(request):
+            return errors.signed_out(request, request.get_full_path() if "GET" in allowed else parent)
         return redirect_to_login(request.get_full_path() if "GET" in allowed else parent)
     try:
         if may is not None:

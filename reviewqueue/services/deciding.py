@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 import orjson
-from django.conf import settings
 from django.db import transaction
 
 from checkpoints.errors import (
     InvalidInput,
     NotAllowed,
     ProblemError,
-    ReviewQueueError,
     StaleDecision,
 )
 from checkpoints.faults import fault
 from checkpoints.handoffs.machine import Event, next_state
 from checkpoints.handoffs.sealing import retargeted
-from checkpoints.models import Action, Checkpoint, Decision, Handoff
+from checkpoints.models import Action, Decision, Handoff
 from checkpoints.services.attempts import close
 from checkpoints.services.bodies import current_body
 from checkpoints.services.indexing import remember_answers
@@ -31,9 +28,10 @@ from checkpoints.services.revision import revise
 from checkpoints.services.revocation import revoke
 from checkpoints.services.transition import announce, lock, move
 from checkpoints.types import Actor, CheckPolicy, JSONObject, JSONValue, Risk, Severity, State, rfc3339
-from reviewqueue.models import Claim, Role, User
+from reviewqueue.models import Claim, User
 from reviewqueue.services import answering
 from reviewqueue.services.access import Act, require
+from reviewqueue.services.approvers import refuse_unfit, refuse_velocity, refuse_without_factor
 from reviewqueue.services.claiming import actor_of, live_claim, reason_problem, refuse_if_claimed
 from reviewqueue.services.minting import mint
 from reviewqueue.services.viewing import unopened_high_findings
@@ -58,13 +56,7 @@ class DecisionForm:
     question: str = ""
     asks_opened: bool = False  # the form listed the high findings that its reader had not opened
     unopened_accepted: bool = False  # and the reader said that they approve all the same
-
-
-class TooFast(ReviewQueueError):
-    """More approvals a minute than one person can look at (429)."""
-
-    slug = "rate-limited"
-    status = 429
+    factor_is_fresh: bool = True  # no field: False where the session's second factor was used too long ago
 
 
 def decide(*, handoff_id: UUID, reviewer: User, form: DecisionForm, request: Actor | None = None) -> Decision:
@@ -166,12 +158,14 @@ def _approve(handoff: Handoff, reviewer: User, form: DecisionForm, actor: Actor,
         derived = _derive_fallback(handoff, policy, at)
     risk = Risk(handoff.risk or policy.risk_default)
     earlier = _approvals(handoff)
-    _refuse_unfit_approver(handoff, reviewer, risk, policy, earlier)
-    _refuse_velocity(reviewer, at)
+    refuse_unfit(handoff, reviewer, risk, policy, earlier)
+    refuse_velocity(reviewer, at)
     _check_reason(handoff, risk, form.reason)
     ticket = _external_ticket(form.external_ticket, risk, policy, required=True)
     answered = answering.answers(handoff=handoff, given=form.answers, earlier=earlier)
     reconciled = answering.reconciliations(handoff=handoff, given=form.reconciliations, earlier=earlier)
+    # Last: whoever confirms who they are should not do so in vain.
+    refuse_without_factor(reviewer, risk, is_fresh=form.factor_is_fresh)
     decision = _record(
         handoff,
         reviewer,
@@ -318,48 +312,6 @@ def _repeated(handoff: Handoff, reviewer: User, action: str, content_digest: str
     ):  # it is bound to the revision that it derived; the page showed the one before
         seen = handoff.checkpoints.get(revision=last.revision - 1).content_digest
     return last if seen == content_digest else None
-
-
-def _refuse_unfit_approver(
-    handoff: Handoff, reviewer: User, risk: Risk, policy: CheckPolicy, earlier: Sequence[Decision]
-) -> None:
-    senior = reviewer.role == Role.SENIOR_OPERATOR
-    if handoff.reopened and not senior:
-        raise NotAllowed("This handoff was rejected and reopened. Only a senior operator may approve it.")
-    if any(item.actor_id == reviewer.public_id for item in earlier):
-        raise NotAllowed(
-            "You approved this already. The second approval must come from another person.",
-            slug="self-approval",
-        )
-    edited = Checkpoint.objects.filter(handoff=handoff, author_kind="person", author_id=reviewer.public_id)
-    if edited.exists() and not policy.self_approval_of_edits.get(risk, False):
-        raise NotAllowed(
-            f"You edited this handoff. At {risk.value} risk somebody else has to approve it.",
-            slug="self-approval",
-        )
-    completes = len(earlier) + 1 >= handoff.approvals_required
-    has_senior = senior or any(item.role == Role.SENIOR_OPERATOR for item in earlier)
-    if risk is Risk.HIGH and completes and not has_senior:
-        raise NotAllowed("High risk needs a senior operator among its approvers. Ask one to approve.")
-    if settings.REQUIRE_SECOND_FACTOR and risk is Risk.HIGH:
-        from allauth.mfa.utils import is_mfa_enabled
-
-        if not is_mfa_enabled(reviewer):
-            raise NotAllowed(
-                "Approving high risk needs a second factor. Add one under your account, then decide again.",
-                slug="step-up-required",
-            )
-
-
-def _refuse_velocity(reviewer: User, at: datetime) -> None:
-    recent = Decision.objects.filter(
-        actor_id=reviewer.public_id, action=Action.APPROVE, at__gt=at - timedelta(minutes=1)
-    ).count()
-    if settings.APPROVALS_PER_MINUTE and recent >= settings.APPROVALS_PER_MINUTE:
-        raise TooFast(
-            f"You approved {recent} handoffs within a minute. Take a moment; the form keeps what you typed.",
-            retry_after=60,
-        )
 
 
 def _check_reason(handoff: Handoff, risk: Risk, reason: str) -> None:

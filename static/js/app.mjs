@@ -78,8 +78,9 @@ function writeLive() {
   const text = live?.querySelector("[data-live-text]");
   if (!text || !document.querySelector("[data-poll]")) return;
   const age = span((Date.now() - heard) / SECOND);
-  live.dataset.state = lost ? "lost" : "live";
-  const words = lost ? `Reconnecting · data is ${age} old` : "Live";
+  const away = lost || !navigator.onLine;
+  live.dataset.state = away ? "lost" : "live";
+  const words = away ? `${navigator.onLine ? "Reconnecting" : "Offline"} · data is ${age} old` : "Live";
   if (text.textContent !== words) text.textContent = words;
 }
 
@@ -111,7 +112,7 @@ document.addEventListener("htmx:after:request", (event) => {
   if (status === 200 && headers.get("ETag")) versions.set(ctx.request.action, headers.get("ETag"));
   if (status === 401) {
     signedOut = true;
-    toast("You are signed out. What you typed is still here.", "Sign in again", `/accounts/login/?next=${encodeURIComponent(location.pathname)}`);
+    toast("You are signed out. What you typed is still here.", "Sign in again", `/accounts/login/?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   writeLive();
 });
@@ -121,6 +122,16 @@ document.addEventListener("htmx:error", (event) => {
   writeLive();
 });
 document.addEventListener("htmx:after:swap", () => writeTimes());
+
+// Offline nothing is sent, and nothing waits to be sent later: a late approval is dangerous.
+addEventListener("offline", writeLive);
+addEventListener("online", writeLive);
+addEventListener("submit", (event) => {
+  if (navigator.onLine || event.target.method === "dialog") return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  toast("You are offline. Nothing was sent, and nothing will be sent by itself later.");
+}, { capture: true });
 
 export function toast(text, link, href) {
   document.querySelector(".toast")?.remove();
@@ -139,6 +150,13 @@ export function toast(text, link, href) {
   document.body.append(box);
 }
 document.addEventListener("review:toast", (event) => toast(event.detail.text));
+
+// A decision that counted ends what was kept of its form, wherever the way led from there.
+for (const { dataset } of document.querySelectorAll("[data-decided]")) {
+  for (const name of Object.keys(sessionStorage)) {
+    if (name.startsWith(`kept:${dataset.decided}:`)) sessionStorage.removeItem(name);
+  }
+}
 
 // What only makes sense with script
 for (const element of document.querySelectorAll("[data-help]")) {

@@ -1,5 +1,5 @@
 // Single keys: read from the page's own data, by scope. They do nothing in fields, with modifiers, or switched off.
-const data = JSON.parse(document.getElementById("key-data")?.textContent ?? '{"on":false,"actions":{}}');
+const data = JSON.parse(document.getElementById("keymap")?.dataset.keys ?? '{"on":false,"actions":{}}');
 const scopes = new Set(["everywhere", document.body.dataset.scope]);
 const PATIENCE = 1500; // milliseconds between two strokes of one key
 

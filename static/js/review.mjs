@@ -35,13 +35,13 @@ let confirmed = false;
 form?.addEventListener("submit", (event) => {
   if (event.submitter?.value === "approve" && !confirmed && dialog) {
     event.preventDefault();
-    if (unopened && !unopened.hidden && !unopened.querySelector("[name=unopened]").checked) {
-      unopened.querySelector("a").focus();
-      return;
-    }
-    dialog.showModal();
+    confirmApproval();
   }
 });
+function confirmApproval() {
+  if (unopened && !unopened.hidden && !unopened.querySelector("[name=unopened]").checked) unopened.querySelector("a").focus();
+  else dialog.showModal();
+}
 function approve() {
   confirmed = true;
   dialog.close();
@@ -49,21 +49,23 @@ function approve() {
 }
 dialog?.querySelector("[data-confirm]").addEventListener("click", approve);
 dialog?.querySelector("[data-cancel]").addEventListener("click", () => dialog.close());
-dialog?.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+document.addEventListener("keydown", (event) => {
+  if (dialog?.open && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
     approve();
   }
 });
 
-// Text survives a reload, a claim and a session that ended; a decision that counted ends it.
-const keyOf = (field) => `kept:${location.pathname}:${field.name}`;
-if (document.querySelector(".notice.good[role=status]")) {
-  for (const name of ["reason", "question", "external_ticket"]) sessionStorage.removeItem(keyOf({ name }));
-}
+// Back from confirming who they are, people find the same confirmation again. The server asked for nothing else.
+const resumed = document.querySelector("[data-resumed]");
+if (resumed && form?.querySelector("[data-approve]:not([disabled])")) addEventListener("load", () => setTimeout(confirmApproval)); // after the fragment took the focus
+
+// Text survives a reload, a claim and a session that ended; a decision that counted ends it (app.mjs).
+// After a refusal the page has the address of the act: the form says whose text it is.
+const keyOf = (field) => `kept:${form.dataset.page}:${field.name}`;
 for (const field of form?.querySelectorAll("[data-keep]") ?? []) {
   const kept = sessionStorage.getItem(keyOf(field));
-  if (kept && !field.value) field.value = kept;
+  if (kept && (!field.value || resumed)) field.value = kept; // this tab's text is never older than the server's
   field.addEventListener("input", () => sessionStorage.setItem(keyOf(field), field.value));
 }
 
