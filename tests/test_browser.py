@@ -38,6 +38,11 @@ def repeated_step(owner: Any, **changes: Any) -> Any:
     return judged(owner, document(completed_steps=[step, step], **changes))
 
 
+# A browser takes seconds a test. `make test` shows that decisions work with and without script; `make test-pages`
+# runs all, and CI does.
+beside_the_suite = pytest.mark.full
+
+
 def test_an_operator_decides_without_script(visit):
     handoff = flagged(orchestrator(), session_id=fresh("session"))
     alice = visit(person(name="alice"), java_script_enabled=False)
@@ -57,6 +62,7 @@ def test_an_operator_decides_without_script(visit):
     assert reload(handoff).state == "aborted"
 
 
+@beside_the_suite
 def test_an_approval_without_script_is_one_click_on_its_button(visit):
     handoff = flagged(orchestrator())
     alice = visit(person(name="alice"), java_script_enabled=False)
@@ -65,6 +71,7 @@ def test_an_approval_without_script_is_one_click_on_its_button(visit):
     expect(alice.page.locator("[role=status]")).to_contain_text("Approved with ticket")
 
 
+@beside_the_suite
 def test_the_place_of_a_finding_opens_without_script(visit):
     handoff = repeated_step(orchestrator())
     alice = visit(person(name="alice"), java_script_enabled=False)
@@ -110,6 +117,7 @@ def test_the_whole_journey_by_keyboard(visit):
     assert reload(first).state == "approved"
 
 
+@beside_the_suite
 def test_a_screen_reader_is_told_the_same_in_the_same_order(visit):
     session = fresh("session")
     handoff = repeated_step(orchestrator(), session_id=session)
@@ -134,6 +142,7 @@ def test_a_screen_reader_is_told_the_same_in_the_same_order(visit):
     assert 'textbox "Reason' in page
 
 
+@beside_the_suite
 def test_single_keys_can_be_switched_off(visit):
     session = fresh("session")
     flagged(orchestrator(), session_id=session)
@@ -150,6 +159,7 @@ def test_single_keys_can_be_switched_off(visit):
     expect(page.locator("#keymap")).to_be_hidden()
 
 
+@beside_the_suite
 def test_the_list_stays_where_it_is_while_rows_come_and_go(visit):
     session, owner = fresh("session"), orchestrator()
     one = flagged(owner, session_id=session, task_id="T-1")
@@ -175,6 +185,7 @@ def test_the_list_stays_where_it_is_while_rows_come_and_go(visit):
     expect(page.locator("#rows tr")).to_have_count(2)
 
 
+@beside_the_suite
 def test_polls_ask_with_the_version_they_show(visit):
     session = fresh("session")
     flagged(orchestrator(), session_id=session)
@@ -203,6 +214,7 @@ def test_somebody_elses_decision_is_told_and_the_typed_text_stays(visit):
     expect(alice.page.locator("button[value=approve]")).to_be_disabled()
 
 
+@beside_the_suite
 def test_typed_text_survives_a_claim_and_a_reload(visit):
     handoff = flagged(orchestrator())
     alice = visit(person(name="alice"))
@@ -213,6 +225,7 @@ def test_typed_text_survives_a_claim_and_a_reload(visit):
     assert alice.page.input_value("#reason") == "Half a thought"
 
 
+@beside_the_suite
 def test_the_session_may_end_while_a_page_is_open(visit):
     handoff = flagged(orchestrator())
     alice = visit(person(name="alice"))
@@ -223,6 +236,7 @@ def test_the_session_may_end_while_a_page_is_open(visit):
     assert alice.page.input_value("#reason") == "Not lost"
 
 
+@beside_the_suite
 def test_the_theme_changes_at_once_and_is_kept(visit):
     alice = visit(person(name="alice"), color_scheme="light")
     alice.open("/queue/")
@@ -233,6 +247,7 @@ def test_the_theme_changes_at_once_and_is_kept(visit):
     assert alice.page.get_attribute("html", "data-theme") == "dark"
 
 
+@beside_the_suite
 def test_hostile_text_runs_nothing_and_loads_nothing(visit):
     hostile = everywhere(" ".join(CORPUS))
     handoff = judged(orchestrator(), document(**hostile))

@@ -18,6 +18,7 @@ from checkpoints.services import attempts
 from checkpoints.services.clock import now
 from checkpoints.services.sessions import RunLine
 from reviewqueue.models import Role
+from reviewqueue.pages import keyset
 from reviewqueue.pages.sessions import DEEPEST, Branch, forest, spans
 from reviewqueue.services.deciding import decide
 from tests import characters
@@ -292,13 +293,13 @@ def long_session(owner: Orchestrator, count: int) -> str:
 
 
 def seconds(session: str, client: Any) -> tuple[float, int]:
-    """The best of five looks, and its number of queries."""
+    """Processor time of the best of five looks, and its number of queries."""
     best, queries = 60.0, 0
     for _ in range(5):
         with CaptureQueriesContext(connection) as captured:
-            began = time.perf_counter()
+            began = time.process_time()
             assert client.get(f"/sessions/{session}/").status_code == 200
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.process_time() - began)
         queries = len(captured)
     return best, queries
 
@@ -310,5 +311,5 @@ def test_a_page_of_a_thousand_handoffs_costs_little_more_than_one_of_fifty(owner
     assert of_short[1] == of_long[1] < 25
     assert of_long[0] < 3 * of_short[0], f"{of_long[0]:.3f} s, against {of_short[0]:.3f} s"
     body = page(long).content.decode()
-    assert body.count('class="ticks"') == 50
+    assert body.count('class="ticks"') == keyset.PAGE_SIZE
     assert 'rel="next"' in body

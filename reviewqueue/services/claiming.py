@@ -127,8 +127,6 @@ def reassign(
             )
         )
         announce(handoff_ids=[handoff.pk])
-        fault("reassign.before_commit")
-    fault("reassign.after_commit")
     return row
 
 
