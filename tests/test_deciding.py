@@ -212,8 +212,9 @@ def test_nobody_takes_back_what_another_approved(owner: Orchestrator) -> None:
     assert unchanged(handoff)
 
 
-def test_abort_races_dispatch_and_exactly_one_wins(owner: Orchestrator) -> None:
-    for _ in range(5):
+@pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=pytest.mark.full)])
+def test_abort_races_dispatch_and_exactly_one_wins(owner: Orchestrator, rounds: int) -> None:
+    for _ in range(rounds):
         handoff = decided(characters.flagged(owner), characters.person())
         bob = characters.person()
         results = characters.together(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -81,12 +81,29 @@ def test_the_same_key_gets_the_same_answer_while_its_attempt_flies(db: None) -> 
     assert Attempt.objects.filter(handoff=handoff).count() == 1
 
 
-def test_two_calls_at_once_start_one_attempt(db: None) -> None:
+@pytest.mark.parametrize("rounds", [5, pytest.param(200, marks=pytest.mark.full)])
+def test_two_calls_at_once_start_one_attempt(db: None, rounds: int) -> None:
     owner = characters.orchestrator()
-    for _ in range(5):
+    for _ in range(rounds):
         handoff = characters.judged(owner, characters.document())
         results = characters.together(*[lambda: characters.dispatched(owner, handoff)] * 2)  # noqa: B023
         assert sorted(type(item).__name__ for item in results) == ["Conflict", "dict"]
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_sender_whose_clock_is_wrong_moves_no_deadline_and_no_state(db: None, hours: int) -> None:
+    owner, session = characters.orchestrator(), characters.fresh("session")
+    stamp = (now() + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    handoff = characters.flagged(owner, session_id=session, timestamp=stamp)
+    assert handoff.review_deadline is not None
+    assert timedelta(minutes=59) < handoff.review_deadline - handoff.received_at < timedelta(minutes=61)
+    assert abs(now() - handoff.received_at) < timedelta(minutes=1)
+    clear = characters.document(session_id=session, handoff_sequence=2, task_id="T-2", timestamp=stamp)
+    other = characters.judged(owner, clear)
+    assert other.state == "cleared", "its time is a finding, no verdict"
+    sent_at, answer = now(), characters.dispatched(owner, other)
+    assert timedelta(minutes=14) < datetime.fromisoformat(answer["acknowledge_by"]) - sent_at
+    assert datetime.fromisoformat(answer["acknowledge_by"]) - sent_at < timedelta(minutes=16)
 
 
 def test_another_orchestrators_handoff_is_not_there(db: None) -> None:
