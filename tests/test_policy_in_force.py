@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from checkpoints.errors import ClaimedByAnother, InvalidInput, NotAllowed
 from checkpoints.models import Handoff, Ticket
 from checkpoints.services import attempts, policy
 from checkpoints.services.clock import now
-from checkpoints.types import Actor
+from checkpoints.types import Actor, CheckPolicy
 from reviewqueue.services import claiming
 from reviewqueue.services.deciding import decide
 from reviewqueue.services.editing import edit
@@ -142,3 +143,13 @@ def test_a_fresh_policy_is_the_newest_whatever_another_thread_remembers_meanwhil
 
     monkeypatch.setattr(policy, "_cached", Overtaken((0.0, newest)))
     assert policy.active(fresh=True).version == newest.version
+
+
+def test_a_version_of_a_database_that_was_restored_since_is_never_taken_for_this_one_s(
+    own_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = policy.publish(document={"max_retries": 2}, actor=SYSTEM)
+    known = policy.of_version(version=row.version)
+    other = replace(known, compiled=CheckPolicy(), published_at=now() - timedelta(hours=1))
+    monkeypatch.setattr(policy, "_cached", (0.0, other))
+    assert policy.active(fresh=True).compiled.max_retries == 2

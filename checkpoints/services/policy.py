@@ -42,8 +42,12 @@ def active(*, fresh: bool = False) -> ActivePolicy:
     cached = _cached  # read once: another thread may replace it between two looks
     if not fresh and cached and time.monotonic() - cached[0] < CACHE_SECONDS:
         return cached[1]
-    newest = PolicyVersion.objects.order_by("-version").values_list("version", flat=True).first() or 0
-    policy = cached[1] if cached and cached[1].version == newest else of_version(version=newest)
+    rows = PolicyVersion.objects.order_by("-version").values_list("version", "published_at")
+    version, published_at = rows.first() or (0, None)
+    policy = cached[1] if cached and cached[1].version == version else of_version(version=version)
+    if policy.published_at != published_at:  # a restored database counts its versions anew
+        of_version.cache_clear()
+        policy = of_version(version=version)
     _cached = (time.monotonic(), policy)
     return policy
 
