@@ -37,7 +37,7 @@ class Operator:
             return True
         where = self.random.choices(("/queue/", "/queue/?view=rejected", "/handoffs/"), weights=(84, 8, 8))[0]
         page = self._open(where).body.decode(errors="replace")
-        found = sorted(set(re.findall(r'href="(/handoffs/[0-9a-f-]{36}/)"', page)))
+        found = sorted(set(re.findall(r'href="(/handoffs/[0-9a-f-]{36}/)[?"]', page)))
         if where == "/queue/":  # the page costs more than an act: one look serves for a few
             for path in self.random.sample(found, min(4, len(found))):
                 self._review(path)
